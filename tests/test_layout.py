@@ -1,0 +1,140 @@
+"""Facts about the repository itself: its layers, its folders, its names.
+
+What would otherwise be a reviewer's habit. Nothing here runs the product; the import graph is
+read from the sources by grimp, the rest from the files as git lists them.
+"""
+
+import ast
+import importlib.metadata
+import re
+import shutil
+import subprocess
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import grimp
+import pytest
+from importlinter.cli import lint_imports
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("api", "coordinator", "workers")
+FOLDERS = {*PACKAGES, "deploy", "tests", ".ci"}
+ROOT_FILES = {
+    ".editorconfig",
+    ".gitignore",
+    "CHANGELOG.md",
+    "CMakeLists.txt",
+    "LICENSE",
+    "Makefile",
+    "README.md",
+    "pyproject.toml",
+}
+SAY_NOTHING = {"utils", "util", "helpers", "helper", "common", "manager", "base", "misc"}
+GENERATED = {"build", "dist", "tables", "__pycache__"}
+
+# In brackets, so that this file does not name what it forbids.
+REGISTRIES = re.compile(
+    r"pypi[.]org|pythonhosted[.]org|npmjs[.](org|com)|yarnpkg[.]com|anaconda[.]org"
+    r"|(deb|security|ftp|snapshot)[.]debian[.]org|crates[.]io"
+)
+
+
+@cache
+def files() -> tuple[Path, ...]:
+    """What git tracks; before the first commit or outside a checkout, what lies there."""
+    if (ROOT / ".git").exists() and shutil.which("git"):
+        command = ["git", "-C", str(ROOT), "-c", f"safe.directory={ROOT}", "ls-files", "-z"]
+        listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        tracked = [Path(name) for name in listed.split("\0") if name]
+        if tracked:
+            return tuple(name for name in tracked if (ROOT / name).is_file())
+    return tuple(sorted(untracked_files()))
+
+
+def untracked_files() -> list[Path]:
+    names = (path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file())
+    return [name for name in names if not any(is_ignored(part) for part in name.parts)]
+
+
+def is_ignored(part: str) -> bool:
+    hidden = part.startswith(".") and part not in FOLDERS | ROOT_FILES
+    return hidden or part in GENERATED or part.endswith((".so", ".pyc"))
+
+
+def modules() -> list[Path]:
+    return [name for name in files() if name.suffix == ".py" and name.parts[0] in PACKAGES]
+
+
+def project() -> dict[str, object]:
+    table = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert isinstance(table, dict)
+    return table
+
+
+def test_the_files_are_found() -> None:
+    assert {Path("pyproject.toml"), Path("tests/test_layout.py")} <= set(files())
+    assert {name.parts[0] for name in modules()} == set(PACKAGES)
+
+
+def test_the_top_level_holds_three_packages_and_little_else() -> None:
+    folders = {name.parts[0] for name in files() if len(name.parts) > 1}
+    root_files = {name.parts[0] for name in files() if len(name.parts) == 1}
+    assert folders <= FOLDERS
+    assert root_files <= ROOT_FILES
+
+
+def test_imports_point_downwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert lint_imports(config_filename="pyproject.toml", no_cache=True) == 0
+
+
+def test_every_module_opens_with_what_it_is() -> None:
+    silent = [
+        str(name)
+        for name in modules()
+        if not ast.get_docstring(ast.parse((ROOT / name).read_text(encoding="utf-8")))
+    ]
+    assert silent == []
+
+
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    vague = [
+        str(name)
+        for name in files()
+        if name.suffix in {".py", ".cpp", ".hpp", ".h", ".js"}
+        and SAY_NOTHING & {name.stem, *name.stem.split("_"), *name.parent.parts}
+    ]
+    assert vague == []
+
+
+def test_no_file_names_a_package_registry() -> None:
+    naming = [
+        str(name)
+        for name in files()
+        if REGISTRIES.search((ROOT / name).read_bytes().decode("utf-8", errors="replace"))
+    ]
+    assert naming == []
+
+
+def test_the_version_stands_in_one_place() -> None:
+    version = project()["version"]
+    assert importlib.metadata.version("kingpair") == version
+    literal = re.compile(rf"(?i)version.*\b{re.escape(str(version))}\b")
+    sources = [name for name in files() if name.suffix in {".py", ".pyi", ".cpp", ".hpp", ".txt"}]
+    elsewhere = [
+        str(name) for name in sources if literal.search((ROOT / name).read_text(encoding="utf-8"))
+    ]
+    assert elsewhere == []
+
+
+def test_every_module_is_reached_from_the_command() -> None:
+    scripts = project()["scripts"]
+    assert isinstance(scripts, dict)
+    entries = {str(target).partition(":")[0] for target in scripts.values()}
+    graph = grimp.build_graph(*PACKAGES, cache_dir=None)
+    if not entries <= graph.modules:
+        pytest.skip(f"{entries} is not written yet")
+    reached = entries.union(*(graph.find_upstream_modules(entry) for entry in entries))
+    parents = {name.rpartition(".")[0] for name in reached}
+    assert graph.modules - reached - parents - set(PACKAGES) == set()

@@ -1,0 +1,52 @@
+"""Everything that can go wrong, as a small tree.
+
+::
+
+    KingpairError
+    ├── BadMaterial (ValueError)        a name that is no material, or not solved yet
+    ├── BadPosition (ValueError)        a FEN that does not parse, or a position the rules forbid
+    ├── MissingTableError (KeyError)    no table for a material; names it
+    ├── DamagedTable (OSError)          truncated, digest wrong, not a table at all; names file and block
+    ├── ForeignTable (ValueError)       a sound table, but of another material, metric or version
+    ├── DamagedLog (OSError)            a pass log whose beginning cannot be trusted
+    └── CannotBuild (RuntimeError)      memory, disk or permission that is lacking; says how much
+
+A message is one line: what was wrong, with the values, and what would work.
+The edge (`api`) maps each to an exit code or a status once; nothing below it does.
+"""
+
+
+class KingpairError(Exception):
+    """The root: catching it catches every failure that is not a programmer's."""
+
+    def __str__(self) -> str:
+        # KeyError would show its message quoted.
+        return str(self.args[0]) if self.args else ""
+
+
+class BadMaterial(KingpairError, ValueError):
+    """A name that is no material, or a material outside what is solved."""
+
+
+class BadPosition(KingpairError, ValueError):
+    """A FEN that does not parse, or a position that the rules forbid."""
+
+
+class MissingTableError(KingpairError, KeyError):
+    """No table for a material in the directories that were opened."""
+
+
+class DamagedTable(KingpairError, OSError):
+    """A table file that is truncated, altered, or no table."""
+
+
+class ForeignTable(KingpairError, ValueError):
+    """A sound table that is not the one its name promises."""
+
+
+class DamagedLog(KingpairError, OSError):
+    """A pass log that cannot be read from its beginning."""
+
+
+class CannotBuild(KingpairError, RuntimeError):
+    """Memory, disk or permission that a build would need and lacks."""

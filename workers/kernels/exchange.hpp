@@ -1,0 +1,237 @@
+// What comes into a partition from outside: king moves from neighbouring partitions, captures from smaller tables.
+//
+// King:     out(x) = in_q(g x)   for each step of the king into partition q, whose frame shows x as g x.
+// Capture:  put the smaller set on the diagonal where captor and captive share a square, then un-move the captor
+//           alone. A king captures by stepping onto the captive: its set is put where the captive stands on that square.
+//
+// Cost: a king reads every occupied row of at most eight neighbours; a capture writes 1/64 of a partition and is
+// then one man's un-move.
+
+#pragma once
+
+#include "unmove.hpp"
+
+namespace kingpair::KINGPAIR_LEVEL {
+namespace {
+
+// ---- turning rows -----------------------------------------------------------------------------------------------
+
+inline unsigned reversed_byte(unsigned b) {
+    b = (b & 0x55) << 1 | (b >> 1 & 0x55);
+    b = (b & 0x33) << 2 | (b >> 2 & 0x33);
+    return (b & 0x0f) << 4 | b >> 4;
+}
+
+// Calls op(rank, unit) for the wanted units of a row as `symmetry` shows it.
+template <int symmetry, class Put>
+inline void turn_row(const uint64_t* words, unsigned occupied, unsigned wanted, Put put) {
+    if constexpr (symmetry & 4) {
+        Unit u[8];
+        for (int r = 0; r < 8; ++r) u[r] = unit_at(words + 8 * r);
+        transpose_lanes(u);
+        for (; wanted; wanted &= wanted - 1) {
+            int r = lowest(wanted);
+            Unit v = turn_bits<symmetry>(u[symmetry & 2 ? 7 - r : r]);
+            put(r, symmetry & 1 ? reverse_lanes(v) : v);
+        }
+    } else {
+        for (unsigned m = wanted & (symmetry & 2 ? reversed_byte(occupied) : occupied); m; m &= m - 1) {
+            int r = lowest(m);
+            Unit v = turn_bits<symmetry>(unit_at(words + 8 * (symmetry & 2 ? 7 - r : r)));
+            put(r, symmetry & 1 ? reverse_lanes(v) : v);
+        }
+    }
+}
+
+// A single word in use: its bits turn, its lane stays.
+template <int symmetry, class Put>
+inline void turn_word(int men, const uint64_t* words, Put put) {
+    Unit v = unit_at(words);
+    put(0, men == 0 ? v : turn_bits<symmetry>(v));
+}
+
+inline size_t turned_row(int outer, int symmetry, size_t row) {
+    size_t turned = 0;
+    for (int shift = 0; shift < 6 * outer; shift += 6)
+        turned |= static_cast<size_t>(turned_square(symmetry, static_cast<int>(row >> shift & 63))) << shift;
+    return turned;
+}
+
+template <int symmetry, class Op>
+inline void pull(int men, Source in, const uint8_t* want, Op op) {
+    const int outer = men > 2 ? men - 2 : 0;
+    uint8_t turned[64];
+    for (int s = 0; s < 64; ++s) turned[s] = static_cast<uint8_t>(turned_square(symmetry, s));
+    const size_t high_rows = outer == 2 ? 64 : 1, low_rows = outer >= 1 ? 64 : 1;
+    for (size_t high = 0; high < high_rows; ++high) {
+        const size_t from_high = outer == 2 ? size_t{turned[high]} * 64 : 0;
+        for (size_t low = 0; low < low_rows; ++low) {
+            size_t row = high * 64 + low, from = from_high + (outer >= 1 ? turned[low] : 0);
+            if (!want[row] || !in.occupied[from]) continue;
+            auto put = [&](int rank, Unit v) { op(row, rank, v); };
+            if (men < 2)
+                turn_word<symmetry>(men, in.row(from), put);
+            else
+                turn_row<symmetry>(in.row(from), in.occupied[from], want[row], put);
+        }
+    }
+}
+
+template <class Op>
+inline void pull_turned(int men, int symmetry, Source in, const uint8_t* want, Op op) {
+    switch (symmetry) {
+        case 0: return pull<0>(men, in, want, op);
+        case 1: return pull<1>(men, in, want, op);
+        case 2: return pull<2>(men, in, want, op);
+        case 3: return pull<3>(men, in, want, op);
+        case 4: return pull<4>(men, in, want, op);
+        case 5: return pull<5>(men, in, want, op);
+        case 6: return pull<6>(men, in, want, op);
+        default: return pull<7>(men, in, want, op);
+    }
+}
+
+inline size_t place_in(const Domain& d, int pair) { return static_cast<size_t>(d.slot[pair]); }
+
+inline Source source(const Domain& d, Layer layer, int pair) {
+    size_t at = place_in(d, pair);
+    return {layer.words + at * d.units() * 8, layer.occupied + at * d.rows()};
+}
+
+template <class Op>
+inline void unmove_king(const Domain& d, int pair, int side, Layer layer, const uint8_t* want, Op op) {
+    const Steps& steps = d.steps[side][pair];
+    for (int i = 0; i < steps.count; ++i) {
+        const Step& step = steps.step[i];
+        if (layer.live[place_in(d, step.pair)])
+            pull_turned(d.men, step.symmetry, source(d, layer, step.pair), want, op);
+    }
+}
+
+// ---- captures -------------------------------------------------------------------------------------------------------
+
+constexpr uint8_t ALL_ROWS = 255;
+
+struct EveryRow {
+    uint8_t bytes[size_t{1} << (6 * (MEN_AXES_MAX - 2))];
+    EveryRow() {
+        for (uint8_t& b : bytes) b = ALL_ROWS;
+    }
+};
+inline const uint8_t* every_row() {
+    static const EveryRow rows;
+    return rows.bytes;
+}
+
+inline size_t words_of(int men) { return men < 2 ? 64 : size_t{1} << (6 * (men - 1)); }
+
+// Where the captor is when it shares the captive's square: on an axis, or (a king) on a given square.
+struct Meeting {
+    int captive, captor;  // axes; captor -1: a king
+    int square;           // of that king
+};
+
+inline int square_on(const Domain& d, size_t row, int axis) {
+    return static_cast<int>(row >> (6 * (d.outer() - 1 - axis)) & 63);
+}
+
+// The row of the smaller set: `row` without the captive's square.
+inline size_t row_without(const Domain& d, size_t row, int axis) {
+    int shift = 6 * (d.outer() - 1 - axis);
+    return (row >> (shift + 6) << shift) | (row & ((size_t{1} << shift) - 1));
+}
+
+// The captive stands on an outer axis: the smaller set has the same lanes and bits.
+inline void place_outer(const Domain& d, const uint64_t* smaller, Meeting m, size_t row, uint64_t* out) {
+    const int lane = d.men - 2, last = d.men - 1, square = square_on(d, row, m.captive);
+    if (m.captor < 0 ? square != m.square : m.captor < lane && square_on(d, row, m.captor) != square) return;
+    const uint64_t* from = smaller + row_without(d, row, m.captive) * 64;
+    const uint64_t kept = m.captor == last ? bit(square) : ~uint64_t{0};
+    if (m.captor == lane) {
+        out[square] |= from[square];
+        return;
+    }
+    for (int lanes = 0; lanes < 64; ++lanes) out[lanes] |= from[lanes] & kept;
+}
+
+// The captive is the lane man: a word of the smaller set becomes one lane, or each bit a lane of its own.
+inline void place_lane(const Domain& d, const uint64_t* smaller, Meeting m, size_t row, uint64_t* out) {
+    const uint64_t word = smaller[row];
+    if (m.captor == d.men - 1) {
+        for (int s = 0; s < 64; ++s) out[s] |= word & bit(s);
+        return;
+    }
+    out[m.captor < 0 ? m.square : square_on(d, row, m.captor)] |= word;
+}
+
+// The captive is the bit man: the bits of a word of the smaller set are the lanes here.
+inline void place_bit(const Domain& d, const uint64_t* smaller, Meeting m, size_t row, uint64_t* out) {
+    const uint64_t word = smaller[row];
+    if (d.men == 1) {
+        out[0] |= (word & 1) << m.square;
+        return;
+    }
+    if (m.captor == d.men - 2) {
+        for (int s = 0; s < 64; ++s) out[s] |= word & bit(s);
+        return;
+    }
+    const int square = m.captor < 0 ? m.square : square_on(d, row, m.captor);
+    for (int s = 0; s < 64; ++s) out[s] |= (word >> s & 1) << square;
+}
+
+inline void place(const Domain& d, const uint64_t* smaller, Meeting m, uint64_t* words, uint8_t* touched) {
+    for (size_t row = 0; row < d.rows(); ++row) {
+        uint64_t* out = words + row * 64;
+        touched[row] = ALL_ROWS;
+        if (m.captive < d.outer())
+            place_outer(d, smaller, m, row, out);
+        else if (m.captive == d.men - 1)
+            place_bit(d, smaller, m, row, out);
+        else
+            place_lane(d, smaller, m, row, out);
+    }
+}
+
+inline void clear(uint64_t* words, uint8_t* touched, size_t rows) {
+    for (size_t row = 0; row < rows; ++row) {
+        if (!touched[row]) continue;
+        for (int r = 0; r < 8; ++r) *reinterpret_cast<Unit*>(words + row * 64 + 8 * r) = Unit{};
+        touched[row] = 0;
+    }
+}
+
+inline void capture_by_king(const Domain& d, int pair, int side, int captive, const uint64_t* smaller, Scratch s,
+                            Gather op) {
+    alignas(64) uint64_t turned[size_t{1} << (6 * (MEN_AXES_MAX - 2))];
+    uint8_t ignored[64];
+    const Steps& steps = d.steps[side][pair];
+    const size_t size = words_of(d.men - 1);
+    for (int i = 0; i < steps.count; ++i) {
+        const Step& step = steps.step[i];
+        for (size_t w = 0; w < size; ++w) turned[w] = 0;
+        pull_turned(d.men - 1, step.symmetry, {smaller + static_cast<size_t>(step.pair) * size, every_row()},
+                    every_row(), Gather{turned, ignored});
+        place(d, turned, {captive, -1, step.to}, op.words, op.touched);
+    }
+    (void)s;
+}
+
+// Positions in which `mover` can capture into one of the smaller sets.
+inline void captures(const Domain& d, int pair, int mover, Exits exits, Scratch s, Gather op) {
+    const uint64_t kings = bit(d.king[0][pair]) | bit(d.king[1][pair]);
+    const size_t size = words_of(d.men - 1);
+    for (int captive = 0; captive < d.men; ++captive) {
+        const uint64_t* smaller = exits.words[captive];
+        if (!smaller) continue;
+        capture_by_king(d, pair, mover, captive, smaller, s, op);
+        for (int captor = 0; captor < d.men; ++captor) {
+            if (d.man[captor].side != mover) continue;
+            place(d, smaller + static_cast<size_t>(pair) * size, {captive, captor, 0}, s.placed, s.placed_touched);
+            unmove_man(d, captor, kings, {s.placed, s.placed_touched}, every_row(), op);
+            clear(s.placed, s.placed_touched, d.rows());
+        }
+    }
+}
+
+}  // namespace
+}  // namespace kingpair::KINGPAIR_LEVEL

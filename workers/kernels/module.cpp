@@ -1,0 +1,265 @@
+// The Python face of the kernels: it checks shapes, releases the GIL, and picks the instruction-set level.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace kingpair {
+
+#if defined(__x86_64__)
+namespace v2 { extern const Kernels KERNELS; }
+namespace v3 { extern const Kernels KERNELS; }
+namespace v4 { extern const Kernels KERNELS; }
+#else
+namespace generic { extern const Kernels KERNELS; }
+#endif
+
+namespace {
+
+std::vector<const Kernels*> levels_here() {
+    std::vector<const Kernels*> here;
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("x86-64-v2")) here.push_back(&v2::KERNELS);
+    if (__builtin_cpu_supports("x86-64-v3")) here.push_back(&v3::KERNELS);
+    if (__builtin_cpu_supports("x86-64-v4")) here.push_back(&v4::KERNELS);
+#else
+    here.push_back(&generic::KERNELS);
+#endif
+    return here;
+}
+
+const Kernels* kernels = nullptr;
+
+template <class T, class... Extra>
+using Array = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu, Extra...>;
+using Words = Array<uint64_t>;
+using ConstWords = Array<const uint64_t>;
+
+void require(bool condition, const char* what) {
+    if (!condition) throw nb::value_error(what);
+}
+
+bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 64 == 0; }
+
+struct LayerArrays {
+    Words words;
+    Array<uint8_t> occupied;
+    Array<uint32_t> live;
+
+    Layer get(const Domain& d) const {
+        const size_t held = live.size();
+        require(occupied.size() == held * d.rows() && words.size() == held * d.rows() * 64,
+                "a layer's arrays do not fit the domain");
+        require(aligned(words.data()), "a layer's words are not aligned to 64 bytes");
+        for (int p = 0; p < d.pairs; ++p)
+            require(d.slot[p] < static_cast<int64_t>(held), "a layer holds fewer partitions than the domain");
+        return {words.data(), occupied.data(), live.data()};
+    }
+};
+
+// Three zeroed partitions and their marks.
+class ScratchSpace {
+  public:
+    explicit ScratchSpace(const Domain& d) : rows_(d.rows()) {
+        const size_t bytes = rows_ * 512;
+        memory_.reset(static_cast<uint8_t*>(std::aligned_alloc(64, 3 * bytes + 3 * ((rows_ + 63) / 64 * 64))));
+        if (!memory_) throw std::bad_alloc();
+        std::memset(memory_.get(), 0, 3 * bytes + 3 * rows_);
+    }
+    Scratch get(const Domain& d) const {
+        require(d.rows() == rows_, "scratch space of another domain");
+        const size_t bytes = rows_ * 512;
+        uint8_t* m = memory_.get();
+        auto words = [&](size_t i) { return reinterpret_cast<uint64_t*>(m + i * bytes); };
+        uint8_t* marks = m + 3 * bytes;
+        return {words(0), words(1), words(2), marks, marks + rows_, marks + 2 * rows_};
+    }
+
+  private:
+    struct Free {
+        void operator()(uint8_t* p) const { std::free(p); }
+    };
+    size_t rows_;
+    std::unique_ptr<uint8_t, Free> memory_;
+};
+
+using Men = std::vector<std::pair<std::string, int>>;
+
+Kind kind_of(const std::string& letter) {
+    static const std::string letters = "QRBN";
+    const size_t at = letters.find(letter);
+    require(letter.size() == 1 && at != std::string::npos, "a man is one of Q R B N");
+    return static_cast<Kind>(at);
+}
+
+// steps: [side][pair][up to 8][pair, symmetry, square], padded with -1.
+Domain make_domain(const Men& men, Array<const uint8_t, nb::ndim<2>> kings, Array<const int16_t, nb::ndim<4>> steps,
+                   Array<const int16_t, nb::ndim<1>> slots) {
+    Domain d{};
+    require(men.size() <= MEN_AXES_MAX, "too many men");
+    for (const auto& [letter, side] : men) {
+        require(side == STRONGER || side == WEAKER, "a side is 0 or 1");
+        d.man[d.men++] = {kind_of(letter), static_cast<uint8_t>(side)};
+    }
+    d.pairs = static_cast<int>(kings.shape(1));
+    require(kings.shape(0) == 2 && d.pairs <= PAIRS_MAX, "kings: [2][pairs]");
+    require(steps.shape(0) == 2 && steps.shape(1) == kings.shape(1) && steps.shape(2) == 8 && steps.shape(3) == 3,
+            "steps: [2][pairs][8][3]");
+    require(slots.shape(0) == kings.shape(1), "slots: [pairs]");
+    for (int p = 0; p < d.pairs; ++p) {
+        d.slot[p] = slots(p);
+        for (int side = 0; side < 2; ++side) {
+            d.king[side][p] = kings(side, p);
+            Steps& out = d.steps[side][p];
+            for (int i = 0; i < 8 && steps(side, p, i, 0) >= 0; ++i) {
+                require(steps(side, p, i, 0) < d.pairs, "a step leads nowhere");
+                out.step[out.count++] = {steps(side, p, i, 0), static_cast<uint8_t>(steps(side, p, i, 1)),
+                                         static_cast<uint8_t>(steps(side, p, i, 2))};
+            }
+        }
+    }
+    return d;
+}
+
+Parts parts_of(const Domain& d, const Array<const int16_t, nb::ndim<1>>& pairs) {
+    for (size_t i = 0; i < pairs.size(); ++i)
+        require(pairs.data()[i] >= 0 && pairs.data()[i] < d.pairs && d.slot[pairs.data()[i]] >= 0,
+                "a partition that is not held here");
+    return {pairs.data(), pairs.size()};
+}
+
+using Smaller = std::vector<nb::object>;
+
+// One array or None per man; `size` words a partition.
+Exits exits_of(const Domain& d, const Smaller& smaller) {
+    Exits exits{};
+    require(smaller.empty() || smaller.size() == static_cast<size_t>(d.men), "one smaller set or None for each man");
+    const size_t size = d.men - 1 < 2 ? 64 : size_t{1} << (6 * (d.men - 2));
+    for (size_t i = 0; i < smaller.size(); ++i) {
+        if (smaller[i].is_none()) continue;
+        auto words = nb::cast<ConstWords>(smaller[i]);
+        require(words.size() == size * d.pairs && aligned(words.data()), "a smaller set does not fit");
+        exits.words[i] = words.data();
+    }
+    return exits;
+}
+
+const uint64_t* canonical_of(const Domain& d, const nb::object& masks) {
+    if (masks.is_none()) return nullptr;
+    auto words = nb::cast<ConstWords>(masks);
+    require(words.size() == 2 * d.rows() * 64 && aligned(words.data()), "canonical masks do not fit");
+    return words.data();
+}
+
+using Pairs = Array<const int16_t, nb::ndim<1>>;
+using Counts = Array<uint64_t, nb::ndim<1>>;
+
+uint64_t* counts_of(const Counts& counts, const Parts& parts) {
+    require(counts.size() == parts.count, "a count per partition");
+    return counts.data();
+}
+
+}  // namespace
+}  // namespace kingpair
+
+using namespace kingpair;
+
+NB_MODULE(_kernels, m) {
+    kernels = levels_here().back();
+
+    m.def("levels", [] {
+        std::vector<std::string> names;
+        for (const Kernels* k : levels_here()) names.emplace_back(k->level);
+        return names;
+    });
+    m.def("level", [] { return std::string(kernels->level); });
+    m.def("use_level", [](const std::string& name) {
+        for (const Kernels* k : levels_here())
+            if (name == k->level) {
+                kernels = k;
+                return;
+            }
+        throw nb::value_error(("no kernels of level " + name + " run here").c_str());
+    });
+
+    nb::class_<Domain>(m, "Domain")
+        .def("__init__", [](Domain* self, const Men& men, Array<const uint8_t, nb::ndim<2>> kings,
+                            Array<const int16_t, nb::ndim<4>> steps, Array<const int16_t, nb::ndim<1>> slots) {
+            new (self) Domain(make_domain(men, kings, steps, slots));
+        }, "men"_a, "kings"_a, "steps"_a, "slots"_a)
+        .def_ro("men", &Domain::men)
+        .def_prop_ro("rows", [](const Domain& d) { return d.rows(); });
+
+    nb::class_<LayerArrays>(m, "Layer")
+        .def("__init__", [](LayerArrays* self, Words words, Array<uint8_t> occupied, Array<uint32_t> live) {
+            new (self) LayerArrays{words, occupied, live};
+        }, "words"_a, "occupied"_a, "live"_a);
+
+    nb::class_<ScratchSpace>(m, "Scratch").def(nb::init<const Domain&>());
+
+    m.def("prepare", [](const Domain& d, Pairs pairs, int winner, const Smaller& not_won, const LayerArrays& open_w,
+                        const LayerArrays& open_l, const ScratchSpace& s) {
+        auto parts = parts_of(d, pairs);
+        auto exits = exits_of(d, not_won);
+        auto ow = open_w.get(d), ol = open_l.get(d);
+        auto scratch = s.get(d);
+        nb::gil_scoped_release release;
+        kernels->prepare(d, parts, winner, exits, ow, ol, scratch);
+    });
+    m.def("lose_at_once", [](const Domain& d, Pairs pairs, int winner, const Smaller& won, const LayerArrays& open_w,
+                             const LayerArrays& open_l, const LayerArrays& lost, const nb::object& canonical,
+                             Counts counts, const ScratchSpace& s) {
+        auto parts = parts_of(d, pairs);
+        auto exits = exits_of(d, won);
+        auto ow = open_w.get(d), ol = open_l.get(d), l = lost.get(d);
+        auto c = canonical_of(d, canonical);
+        auto n = counts_of(counts, parts);
+        auto scratch = s.get(d);
+        nb::gil_scoped_release release;
+        kernels->lose_at_once(d, parts, winner, exits, ow, ol, l, c, n, scratch);
+    });
+    m.def("win", [](const Domain& d, Pairs pairs, int winner, const Smaller& lost_after, const LayerArrays& lost,
+                    const LayerArrays& open_w, const LayerArrays& won, const nb::object& canonical, Counts counts,
+                    const ScratchSpace& s) {
+        auto parts = parts_of(d, pairs);
+        auto exits = exits_of(d, lost_after);
+        auto l = lost.get(d), ow = open_w.get(d), w = won.get(d);
+        auto c = canonical_of(d, canonical);
+        auto n = counts_of(counts, parts);
+        auto scratch = s.get(d);
+        nb::gil_scoped_release release;
+        kernels->win(d, parts, winner, exits, l, ow, w, c, n, scratch);
+    });
+    m.def("lose", [](const Domain& d, Pairs pairs, int winner, const LayerArrays& won, const LayerArrays& open_w,
+                     const LayerArrays& open_l, const LayerArrays& lost, const nb::object& canonical, Counts counts,
+                     const ScratchSpace& s) {
+        auto parts = parts_of(d, pairs);
+        auto w = won.get(d), ow = open_w.get(d), ol = open_l.get(d), l = lost.get(d);
+        auto c = canonical_of(d, canonical);
+        auto n = counts_of(counts, parts);
+        auto scratch = s.get(d);
+        nb::gil_scoped_release release;
+        kernels->lose(d, parts, winner, w, ow, ol, l, c, n, scratch);
+    });
+    m.def("legal", [](const Domain& d, int pair, int to_move, Words out, const ScratchSpace& s) {
+        require(pair >= 0 && pair < d.pairs && (to_move == 0 || to_move == 1), "no such partition or side");
+        require(out.size() == d.rows() * 64 && aligned(out.data()), "the set does not fit the domain");
+        auto scratch = s.get(d);
+        nb::gil_scoped_release release;
+        kernels->legal(d, pair, to_move, out.data(), scratch);
+    });
+}
