@@ -13,6 +13,7 @@
 // writes. So partitions may be done in any order by any number of threads, and the bytes are the same.
 
 #include "exchange.hpp"
+#include "streams.hpp"
 
 namespace kingpair::KINGPAIR_LEVEL {
 namespace {
@@ -84,9 +85,10 @@ inline uint32_t without_gathered(const Part& p, Scratch s, uint64_t* out, uint8_
     return live;
 }
 
+// With nobody to move: every placement with no two men on a square.
 void legal(const Domain& d, int pair, int to_move, uint64_t* out, Scratch s) {
     Part p(d, pair);
-    attacks(p, to_move, s, {s.set, s.set_touched});
+    if (to_move >= 0) attacks(p, to_move, s, {s.set, s.set_touched});
     without_gathered(p, s, out, nullptr);
 }
 
@@ -249,6 +251,8 @@ void lose(const Domain& d, Parts parts, int winner, Layer won, Layer open_w, Lay
 }  // namespace
 
 extern const Kernels KERNELS;
-const Kernels KERNELS = {KINGPAIR_QUOTE(KINGPAIR_LEVEL), prepare, lose_at_once, win, lose, legal};
+const Kernels KERNELS = {KINGPAIR_QUOTE(KINGPAIR_LEVEL), prepare, lose_at_once, win, lose, legal,
+                         pack, take_out, restore, refresh, paint<int8_t>, paint<int16_t>, fill<int8_t>, fill<int16_t>,
+                         signs<int8_t>, signs<int16_t>};
 
 }  // namespace kingpair::KINGPAIR_LEVEL

@@ -32,6 +32,9 @@ struct Man {
     uint8_t side;
 };
 
+// The most bytes that a partition of a layer packs into.
+constexpr size_t packed_max(size_t rows) { return rows / 8 + 8 + rows + 8 * rows * (1 + 8 * 9); }
+
 // A king's step from a partition: into `pair`, whose frame shows square s of ours as symmetry(s).
 struct Step {
     int16_t pair;
@@ -93,6 +96,16 @@ struct Kernels {
     void (*lose)(const Domain&, Parts, int winner, Layer won, Layer open_w, Layer open_l, Layer lost,
                  const uint64_t* canonical, uint64_t* counts, Scratch);
     void (*legal)(const Domain&, int pair, int to_move, uint64_t* out, Scratch);
+    size_t (*pack)(const Domain&, int pair, Layer, uint8_t* out);
+    bool (*take_out)(const Domain&, int pair, const uint8_t* in, size_t size, Layer open);
+    bool (*restore)(const Domain&, int pair, const uint8_t* in, size_t size, Layer);
+    void (*refresh)(const Domain&, int pair, Layer);
+    bool (*paint8)(const Domain&, const uint8_t* in, size_t size, int value, int8_t* column);
+    bool (*paint16)(const Domain&, const uint8_t* in, size_t size, int value, int16_t* column);
+    void (*fill8)(int8_t* column, const uint64_t* counted, size_t words);
+    void (*fill16)(int16_t* column, const uint64_t* counted, size_t words);
+    void (*signs8)(const int8_t* column, size_t words, uint64_t* won, uint64_t* lost);
+    void (*signs16)(const int16_t* column, size_t words, uint64_t* won, uint64_t* lost);
 };
 
 }  // namespace kingpair

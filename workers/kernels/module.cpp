@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kernels.hpp"
+#include "slots.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -168,6 +169,72 @@ const uint64_t* canonical_of(const Domain& d, const nb::object& masks) {
 using Pairs = Array<const int16_t, nb::ndim<1>>;
 using Counts = Array<uint64_t, nb::ndim<1>>;
 
+using Stream = Array<const uint8_t, nb::ndim<1>>;
+using Column8 = Array<int8_t, nb::ndim<1>>;
+using Column16 = Array<int16_t, nb::ndim<1>>;
+
+int held_pair(const Domain& d, int pair) {
+    require(pair >= 0 && pair < d.pairs && d.slot[pair] >= 0, "a partition that is not held here");
+    return pair;
+}
+
+// One buffer with the streams of the partitions, and where each ends.
+nb::tuple packed(const Domain& d, const Pairs& pairs, const LayerArrays& layer) {
+    auto parts = parts_of(d, pairs);
+    auto l = layer.get(d);
+    std::vector<uint8_t> buffer;
+    std::vector<size_t> ends;
+    {
+        nb::gil_scoped_release release;
+        std::vector<uint8_t> one(packed_max(d.rows()));
+        for (size_t i = 0; i < parts.count; ++i) {
+            const size_t size = kernels->pack(d, parts.pair[i], l, one.data());
+            buffer.insert(buffer.end(), one.data(), one.data() + size);
+            ends.push_back(buffer.size());
+        }
+    }
+    return nb::make_tuple(nb::bytes(buffer.data(), buffer.size()), ends);
+}
+
+template <class T>
+void require_column(const Domain& d, const T& column) {
+    const size_t slots = d.men ? size_t{1} << (6 * d.men) : 1;
+    require(column.size() == slots, "a column does not fit the domain");
+}
+
+size_t words_of_column(size_t values) { return (values + 63) / 64; }
+
+template <class T>
+nb::object owned(std::vector<T>&& values) {
+    auto* kept = new std::vector<T>(std::move(values));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+}
+
+struct Reader {
+    Placements placements;
+
+    // status, weaker side to move, material, slot: an array each.
+    nb::tuple read(const nb::list& fens) const {
+        const size_t n = fens.size();
+        std::vector<uint8_t> status(n), side(n);
+        std::vector<uint32_t> material(n);
+        std::vector<int64_t> slot(n);
+        for (size_t i = 0; i < n; ++i) {
+            Py_ssize_t size = 0;
+            const char* text = PyUnicode_AsUTF8AndSize(fens[i].ptr(), &size);
+            if (!text) throw nb::python_error();
+            const Read r = read_fen(placements, {text, static_cast<size_t>(size)});
+            status[i] = static_cast<uint8_t>(r.status);
+            side[i] = r.weaker_to_move;
+            material[i] = r.material;
+            slot[i] = r.slot;
+        }
+        return nb::make_tuple(owned(std::move(status)), owned(std::move(side)), owned(std::move(material)),
+                              owned(std::move(slot)));
+    }
+};
+
 uint64_t* counts_of(const Counts& counts, const Parts& parts) {
     require(counts.size() == parts.count, "a count per partition");
     return counts.data();
@@ -256,10 +323,88 @@ NB_MODULE(_kernels, m) {
         kernels->lose(d, parts, winner, w, ow, ol, l, c, n, scratch);
     });
     m.def("legal", [](const Domain& d, int pair, int to_move, Words out, const ScratchSpace& s) {
-        require(pair >= 0 && pair < d.pairs && (to_move == 0 || to_move == 1), "no such partition or side");
+        require(pair >= 0 && pair < d.pairs && to_move >= -1 && to_move <= 1, "no such partition or side");
         require(out.size() == d.rows() * 64 && aligned(out.data()), "the set does not fit the domain");
         auto scratch = s.get(d);
         nb::gil_scoped_release release;
         kernels->legal(d, pair, to_move, out.data(), scratch);
     });
+    m.def("pack", packed);
+    m.def("take_out", [](const Domain& d, int pair, Stream stream, const LayerArrays& open) {
+        auto l = open.get(d);
+        held_pair(d, pair);
+        nb::gil_scoped_release release;
+        return kernels->take_out(d, pair, stream.data(), stream.size(), l);
+    });
+    m.def("restore", [](const Domain& d, int pair, Stream stream, const LayerArrays& layer) {
+        auto l = layer.get(d);
+        held_pair(d, pair);
+        nb::gil_scoped_release release;
+        return kernels->restore(d, pair, stream.data(), stream.size(), l);
+    });
+    m.def("refresh", [](const Domain& d, int pair, const LayerArrays& layer) {
+        auto l = layer.get(d);
+        held_pair(d, pair);
+        nb::gil_scoped_release release;
+        kernels->refresh(d, pair, l);
+    });
+    m.def("paint", [](const Domain& d, Stream stream, int value, Column8 column) {
+        require_column(d, column);
+        nb::gil_scoped_release release;
+        return kernels->paint8(d, stream.data(), stream.size(), value, column.data());
+    });
+    m.def("paint", [](const Domain& d, Stream stream, int value, Column16 column) {
+        require_column(d, column);
+        nb::gil_scoped_release release;
+        return kernels->paint16(d, stream.data(), stream.size(), value, column.data());
+    });
+    m.def("fill", [](Column8 column, ConstWords counted) {
+        require(column.size() == 64 * counted.size(), "a column does not fit its slots");
+        nb::gil_scoped_release release;
+        kernels->fill8(column.data(), counted.data(), counted.size());
+    });
+    m.def("fill", [](Column16 column, ConstWords counted) {
+        require(column.size() == 64 * counted.size(), "a column does not fit its slots");
+        nb::gil_scoped_release release;
+        kernels->fill16(column.data(), counted.data(), counted.size());
+    });
+    m.def("signs", [](Array<const int8_t, nb::ndim<1>> column, Words won, Words lost) {
+        require(column.size() == 64 * won.size() && won.size() == lost.size(), "a column does not fit its slots");
+        nb::gil_scoped_release release;
+        kernels->signs8(column.data(), won.size(), won.data(), lost.data());
+    });
+    m.def("signs", [](Array<const int16_t, nb::ndim<1>> column, Words won, Words lost) {
+        require(column.size() == 64 * won.size() && won.size() == lost.size(), "a column does not fit its slots");
+        nb::gil_scoped_release release;
+        kernels->signs16(column.data(), won.size(), won.data(), lost.data());
+    });
+
+    m.def("canonical_mask", [](const Domain& d, bool diagonal, Words out) {
+        require(out.size() == d.rows() * 64, "the mask does not fit the domain");
+        nb::gil_scoped_release release;
+        canonical_mask(like_men(d), diagonal, out.size(), out.data());
+    });
+    m.def("spread", [](const Domain& d, bool diagonal, ConstWords wanted, Words set) {
+        require(set.size() == d.rows() * 64 && wanted.size() == set.size(), "the set does not fit the domain");
+        nb::gil_scoped_release release;
+        spread(like_men(d), diagonal, wanted.data(), set.data());
+    });
+    m.def("reframe", [](const Domain& d, int symmetry, const std::vector<uint8_t>& axis, ConstWords in, Words out) {
+        require(in.size() == d.rows() * 64 && out.size() == in.size(), "the set does not fit the domain");
+        require(axis.size() == static_cast<size_t>(d.men), "an axis for each man");
+        for (uint8_t a : axis) require(a < d.men, "no such axis");
+        nb::gil_scoped_release release;
+        reframe(d.men, symmetry, axis.data(), in.data(), out.data());
+    });
+
+    nb::class_<Reader>(m, "Reader")
+        .def("__init__", [](Reader* self, Array<const int16_t, nb::shape<64, 64>> pair,
+                            Array<const uint8_t, nb::shape<64, 64>> symmetry, Array<const bool, nb::ndim<1>> diagonal) {
+            require(diagonal.size() == PAIRS_MAX, "a mark for each partition");
+            new (self) Reader();
+            std::memcpy(self->placements.pair, pair.data(), sizeof self->placements.pair);
+            std::memcpy(self->placements.symmetry, symmetry.data(), sizeof self->placements.symmetry);
+            std::memcpy(self->placements.diagonal, diagonal.data(), sizeof self->placements.diagonal);
+        }, "pair"_a, "symmetry"_a, "diagonal"_a)
+        .def("read", &Reader::read, "fens"_a);
 }

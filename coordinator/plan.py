@@ -1,0 +1,112 @@
+"""What a build is made of: the closure in waves, and what each material will take.
+
+Estimates of memory are formulas over the sizes of sets, and hold.  Estimates of disk rest on measured averages: a table
+compresses to between 0.02 and 0.17 bytes a value, a pass log to less than twice its table.
+"""
+
+import os
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from workers.errors import CannotBuild
+from workers.geometry import PAIRS
+from workers.material import Material, closure
+from workers.table import rows_of
+from workers.threads import chunks_of
+
+BITMAPS = 4  # open and frontier, for each side to move
+BASE = 250 << 20  # the interpreter, pyarrow, numpy
+TABLE_BYTES_PER_VALUE = 0.1
+LOG_BYTES_PER_VALUE = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What one material takes: slots of one side to move, bytes of a set of them, peak memory, disk."""
+
+    material: Material
+    slots: int
+    bitmap: int
+    memory: int
+    table: int
+    log: int
+
+
+def estimate(material: Material, threads: int) -> Estimate:
+    axes = len(material.letters)
+    bitmap = _bitmap(axes)
+    solving = BITMAPS * (bitmap + bitmap // 512) + 3 * axes * _bitmap(axes - 1)
+    scratch = threads * 3 * bitmap // len(PAIRS)
+    # While painting, a chunk of both columns in each thread, and as many compressed parts waiting.
+    chunk = max(map(len, chunks_of(axes)))
+    painting = 2 * threads * 2 * chunk * 64**axes
+    slots = rows_of(material)
+    return Estimate(
+        material,
+        slots,
+        bitmap,
+        BASE + scratch + max(solving, painting),
+        int(2 * slots * TABLE_BYTES_PER_VALUE),
+        int(2 * slots * LOG_BYTES_PER_VALUE),
+    )
+
+
+def _bitmap(axes: int) -> int:
+    """Bytes of a set; with fewer than two men besides the kings a row is padded to 64 words."""
+    return len(PAIRS) * max(512, 64**axes // 8)
+
+
+def waves(materials: Iterable[Material]) -> tuple[tuple[Material, ...], ...]:
+    return closure(materials)
+
+
+def available_memory() -> int:
+    """What this process may still take: the machine's available memory, or less if its group is limited."""
+    with open("/proc/meminfo", encoding="ascii") as lines:
+        fields = dict(line.split(":", 1) for line in lines)
+    available = int(fields["MemAvailable"].split()[0]) << 10
+    limit, used = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
+    if limit.exists() and (text := limit.read_text().strip()) != "max":
+        available = min(available, int(text) - int(used.read_text()))
+    return available
+
+
+def check_memory(estimates: Iterable[Estimate], cap: int | None) -> None:
+    """Refuse what cannot be held, before anything is started."""
+    largest = max(estimates, key=lambda e: e.memory, default=None)
+    if largest is None:
+        return
+    allowed = available_memory() if cap is None else cap
+    if largest.memory > allowed:
+        limit = "is available" if cap is None else "is the cap given by --memory"
+        raise CannotBuild(
+            f"{largest.material} needs {gib(largest.memory)} of memory, {gib(allowed)} {limit}; "
+            "use fewer --threads, a larger --memory or a larger machine"
+        )
+
+
+def check_directory(out: Path, estimates: Iterable[Estimate]) -> None:
+    """The directory can be made and written, and has room for what is coming."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CannotBuild(f"cannot make {out}: {error.strerror}; choose another --out") from error
+    if not os.access(out, os.W_OK | os.X_OK):
+        raise CannotBuild(f"{out} is not writable; choose another --out")
+    needed = list(estimates)
+    room = sum(e.table for e in needed) + max((e.log for e in needed), default=0)
+    free = shutil.disk_usage(out).free
+    # Estimates of disk are rough: only what is hopeless is refused.
+    if free < room // 4:
+        raise CannotBuild(
+            f"{out} has {gib(free)} free, the build takes about {gib(room)}; make room or choose another --out"
+        )
+
+
+def gib(size: int) -> str:
+    for unit, width in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if size >= 1 << width:
+            return f"{size / (1 << width):.1f} {unit}"
+    return f"{size} bytes"

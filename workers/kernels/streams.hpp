@@ -1,0 +1,188 @@
+// What leaves the bitmaps: a layer as a stream of bytes (for the pass log and the exchange), and columns of values.
+//
+// A stream holds one partition of a layer:
+//
+//     u64[(rows + 63) / 64]   which rows are occupied
+//     u8 per occupied row     which units of it
+//     per occupied unit       u8 which words, then for each of these
+//                             up to FEW bits: a byte each, the bit's number, the last one with 0x80 added;
+//                             else 0x40 and the eight bytes of the word
+//
+// Nearly all layers are nearly empty, so a position costs little more than a byte before any compression.
+//
+// Cost: packing and unpacking touch occupied units and the stream, once; painting writes a byte per position.
+
+#pragma once
+
+#include <cstring>
+
+#include "units.hpp"
+
+namespace kingpair::KINGPAIR_LEVEL {
+namespace {
+
+constexpr int FEW = 6;
+constexpr uint8_t LAST = 0x80, WHOLE_WORD = 0x40;
+
+inline size_t pack_word(uint64_t word, uint8_t* out) {
+    if (count_bits(word) > FEW) {
+        *out = WHOLE_WORD;
+        std::memcpy(out + 1, &word, 8);
+        return 9;
+    }
+    size_t n = 0;
+    for (; word; word &= word - 1) out[n++] = static_cast<uint8_t>(lowest(word));
+    out[n - 1] |= LAST;
+    return n;
+}
+
+inline size_t pack_unit(const uint64_t* words, uint8_t* out) {
+    unsigned lanes = 0;
+    for (int f = 0; f < 8; ++f) lanes |= unsigned{words[f] != 0} << f;
+    size_t n = 0;
+    out[n++] = static_cast<uint8_t>(lanes);
+    for (; lanes; lanes &= lanes - 1) n += pack_word(words[lowest(lanes)], out + n);
+    return n;
+}
+
+size_t pack(const Domain& d, int pair, Layer layer, uint8_t* out) {
+    const size_t rows = d.rows(), at = static_cast<size_t>(d.slot[pair]);
+    const uint8_t* occupied = layer.occupied + at * rows;
+    const uint64_t* words = layer.words + at * rows * 64;
+    uint8_t* const start = out;
+    for (size_t group = 0; group < rows; group += 64) {
+        uint64_t mask = 0;
+        for (size_t i = 0; i < 64 && group + i < rows; ++i) mask |= uint64_t{occupied[group + i] != 0} << i;
+        std::memcpy(out, &mask, 8);
+        out += 8;
+    }
+    for (size_t row = 0; row < rows; ++row)
+        if (occupied[row]) *out++ = occupied[row];
+    for (size_t row = 0; row < rows; ++row)
+        for (unsigned m = occupied[row]; m; m &= m - 1)
+            out += pack_unit(words + row * 64 + 8 * lowest(m), out);
+    return static_cast<size_t>(out - start);
+}
+
+// Calls put(word index, word) for the words of a stream. False if the stream does not end where it should.
+template <class Put>
+inline bool unpack(size_t rows, const uint8_t* in, size_t size, Put put) {
+    const uint8_t* const end = in + size;
+    const size_t groups = (rows + 63) / 64;
+    if (size < 8 * groups) return false;
+    const uint8_t* masks = in;
+    in += 8 * groups;
+    size_t occupied_rows = 0;
+    auto mask_of = [&](size_t group) {
+        uint64_t mask;
+        std::memcpy(&mask, masks + 8 * group, 8);
+        return rows < 64 ? mask & (bit(static_cast<int>(rows)) - 1) : mask;
+    };
+    for (size_t g = 0; g < groups; ++g) occupied_rows += static_cast<size_t>(count_bits(mask_of(g)));
+    if (static_cast<size_t>(end - in) < occupied_rows) return false;
+    const uint8_t* occupied = in;
+    in += occupied_rows;
+    for (size_t g = 0; g < groups; ++g)
+        for (uint64_t mask = mask_of(g); mask; mask &= mask - 1) {
+            const size_t row = 64 * g + static_cast<size_t>(lowest(mask));
+            for (unsigned units = *occupied++; units; units &= units - 1) {
+                if (in == end) return false;
+                for (unsigned lanes = *in++; lanes; lanes &= lanes - 1) {
+                    uint64_t word = 0;
+                    if (in == end) return false;
+                    if (*in == WHOLE_WORD) {
+                        if (end - in < 9) return false;
+                        std::memcpy(&word, in + 1, 8);
+                        in += 9;
+                    } else {
+                        do {
+                            if (in == end) return false;
+                            word |= bit(*in & 63);
+                        } while (!(*in++ & LAST));
+                    }
+                    put(row * 64 + 8 * static_cast<size_t>(lowest(units)) + static_cast<size_t>(lowest(lanes)), word);
+                }
+            }
+        }
+    return in == end;
+}
+
+// open -= the stream's positions. Marks of emptied units are brought up to date by `refresh`.
+bool take_out(const Domain& d, int pair, const uint8_t* in, size_t size, Layer open) {
+    uint64_t* words = open.words + static_cast<size_t>(d.slot[pair]) * d.rows() * 64;
+    return unpack(d.rows(), in, size, [&](size_t index, uint64_t word) { words[index] &= ~word; });
+}
+
+void refresh(const Domain& d, int pair, Layer layer) {
+    const size_t rows = d.rows(), at = static_cast<size_t>(d.slot[pair]);
+    layer.live[at] = 0;
+    for (size_t row = 0; row < rows; ++row) {
+        unsigned mask = 0;
+        for (int r = 0; r < 8; ++r) mask |= unsigned{any(unit_at(layer.words + (at * rows + row) * 64 + 8 * r))} << r;
+        layer.occupied[at * rows + row] = static_cast<uint8_t>(mask);
+        layer.live[at] += mask != 0;
+    }
+}
+
+bool restore(const Domain& d, int pair, const uint8_t* in, size_t size, Layer layer) {
+    const size_t rows = d.rows(), at = static_cast<size_t>(d.slot[pair]);
+    uint64_t* words = layer.words + at * rows * 64;
+    std::memset(words, 0, rows * 512);
+    bool sound = unpack(rows, in, size, [&](size_t index, uint64_t word) { words[index] = word; });
+    refresh(d, pair, layer);
+    return sound;
+}
+
+// ---- columns of values --------------------------------------------------------------------------------------------
+
+template <class T>
+inline void paint_word(T* column, uint64_t word, T value) {
+    if (count_bits(word) <= FEW) {
+        for (; word; word &= word - 1) column[lowest(word)] = value;
+        return;
+    }
+    for (int i = 0; i < 64; ++i) column[i] = (word >> i & 1) ? value : column[i];
+}
+
+template <class T>
+bool paint(const Domain& d, const uint8_t* in, size_t size, int value, T* column) {
+    return unpack(d.rows(), in, size,
+                  [&](size_t index, uint64_t word) { paint_word(column + 64 * index, word, static_cast<T>(value)); });
+}
+
+// A slot that holds no position takes the value before it, so that it costs nothing to compress.
+template <class T>
+void fill(T* column, const uint64_t* counted, size_t words) {
+    T carried = 0;
+    for (size_t w = 0; w < words; ++w) {
+        T* const at = column + 64 * w;
+        const uint64_t kept = counted[w];
+        for (uint64_t holes = ~kept; holes;) {
+            const int first = lowest(holes);
+            const uint64_t from_first = holes >> first;
+            const int length = ~from_first ? lowest(~from_first) : 64 - first;
+            const T value = first ? at[first - 1] : carried;
+            for (int i = first; i < first + length; ++i) at[i] = value;
+            if (first + length >= 64) break;
+            holes &= ~uint64_t{0} << (first + length);
+        }
+        carried = at[63];
+    }
+}
+
+// won: positive values, lost: negative ones.
+template <class T>
+void signs(const T* column, size_t words, uint64_t* won, uint64_t* lost) {
+    for (size_t w = 0; w < words; ++w) {
+        uint64_t above = 0, below = 0;
+        for (int i = 0; i < 64; ++i) {
+            above |= uint64_t{column[64 * w + i] > 0} << i;
+            below |= uint64_t{column[64 * w + i] < 0} << i;
+        }
+        won[w] = above;
+        lost[w] = below;
+    }
+}
+
+}  // namespace
+}  // namespace kingpair::KINGPAIR_LEVEL

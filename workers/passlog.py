@@ -1,0 +1,216 @@
+"""The pass log: what each pass found, on disk.  Thompson's RES vector, the checkpoint and the live histogram in one.
+
+A log belongs to one analysis (a material, a metric, a winner).  It is a file of records, appended and never changed:
+
+    record  = "kpl1" | kind u8 | won u8 | depth u16 | chunk u32 | size u64 | check u64 | payload (size bytes)
+    kind 0  = identity     payload: JSON that must agree for the log to be gone on from
+    kind 1  = layer        payload: size u64, then zstd of  count u32 | end u64 per partition | their streams (streams.hpp)
+    kind 2  = commit       payload: JSON {"won": n, "lost": n} of the pass `depth`
+
+`check` is the xxh3 of the record's other fields and payload.  All integers are little-endian.  A pass is committed once
+its commit record is on disk and synced; whatever follows the last whole commit is cut off when the log is opened again.
+
+Packing and compression run in the threads that found the layer; one thread writes and syncs behind them, and syncs as
+many passes at once as have come in meanwhile.  So the cost is a byte or so a position, and no pass waits for the disk.
+"""
+
+import json
+import os
+import struct
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from queue import Queue
+from threading import Lock, Thread
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import xxhash
+from numpy.typing import NDArray
+
+from workers.errors import CannotBuild
+
+_HEAD = struct.Struct("<4sBBHIQ")
+_CHECK = struct.Struct("<Q")
+_MAGIC = b"kpl1"
+_IDENTITY, _LAYER, _COMMIT = 0, 1, 2
+_WAITING_MAX = 16  # records waiting to be written: what bounds the memory of a slow disk
+
+Stream = NDArray[np.uint8]
+
+
+class Pass(NamedTuple):
+    """A committed pass: how many distinct positions it found won and lost at its depth."""
+
+    depth: int
+    won: int
+    lost: int
+
+
+class Found(NamedTuple):
+    """Which part of which layer: positions won (or lost) at `depth`, in the chunk that begins with `chunk`."""
+
+    depth: int
+    won: bool
+    chunk: int
+
+
+class _Place(NamedTuple):
+    offset: int
+    size: int
+
+
+def _codec() -> pa.Codec:
+    return pa.Codec("zstd", compression_level=1)
+
+
+class PassLog:
+    """A log open for appending; `passes` are the committed ones, also those found when it was opened."""
+
+    def __init__(self, path: Path, identity: dict[str, object]) -> None:
+        self.path = path
+        self.passes: list[Pass] = []
+        self._places: dict[Found, _Place] = {}
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        self._end = self._recover(json.dumps(identity, sort_keys=True).encode())
+        self._lock = Lock()
+        self._failure: OSError | None = None
+        self._waiting: Queue[bytes | None] = Queue(_WAITING_MAX)
+        self._writer = Thread(target=self._write, name="pass log", daemon=True)
+        self._writer.start()
+
+    @property
+    def depth(self) -> int:
+        """The depth of the last committed pass, -1 before the first."""
+        return self.passes[-1].depth if self.passes else -1
+
+    # ---- writing ----------------------------------------------------------------------------------------------
+
+    def append(self, found: Found, packed: tuple[bytes, list[int]]) -> None:
+        """Add a part of a layer.  Compresses in the calling thread."""
+        streams, ends = packed
+        table = struct.pack(f"<I{len(ends)}Q", len(ends), *ends)
+        whole = table + streams
+        compressed = _codec().compress(whole, asbytes=True)
+        self._put(_LAYER, found, len(whole).to_bytes(8, "little") + compressed)
+
+    def commit(self, depth: int, won: int, lost: int) -> None:
+        """All parts of the pass have been appended: it counts once this record is on disk."""
+        payload = json.dumps({"won": won, "lost": lost}).encode()
+        self._put(_COMMIT, Found(depth, False, 0), payload)
+        self.passes.append(Pass(depth, won, lost))
+
+    def flush(self) -> None:
+        """Wait until everything is on disk."""
+        self._waiting.join()
+        self._raise_failure()
+
+    def close(self) -> None:
+        self._waiting.put(None)
+        self._writer.join()
+        os.close(self._fd)
+
+    def _put(self, kind: int, found: Found, payload: bytes) -> None:
+        self._raise_failure()
+        record = _record(kind, found, payload)
+        with self._lock:
+            place = _Place(self._end + len(record) - len(payload), len(payload))
+            self._end += len(record)
+            if kind == _LAYER:
+                self._places[found] = place
+            self._waiting.put(record)
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise CannotBuild(
+                f"cannot write the pass log {self.path}: {self._failure.strerror}; "
+                "what was committed is kept, run the same command again"
+            ) from self._failure
+
+    def _write(self) -> None:
+        while (record := self._waiting.get()) is not None:
+            try:
+                if self._failure is None:
+                    _write_all(self._fd, record)
+                    if record[4] == _COMMIT and self._waiting.empty():
+                        os.fsync(self._fd)
+            except OSError as failure:
+                self._failure = failure
+            finally:
+                self._waiting.task_done()
+        if self._failure is None:
+            os.fsync(self._fd)
+
+    # ---- reading ----------------------------------------------------------------------------------------------
+
+    def streams(self, chunk: Sequence[int] | NDArray[np.int16]) -> Iterator[tuple[Found, list[Stream]]]:
+        """What each pass found in a chunk of partitions: a stream for each of them."""
+        first = int(chunk[0])
+        for found in sorted(f for f in self._places if f.chunk == first):
+            yield found, self._read(self._places[found])
+
+    def _read(self, place: _Place) -> list[Stream]:
+        payload = os.pread(self._fd, place.size, place.offset)
+        size = int.from_bytes(payload[:8], "little")
+        whole = np.frombuffer(_codec().decompress(payload[8:], size), np.uint8)
+        count = int(whole[:4].view(np.uint32)[0])
+        ends = whole[4 : 4 + 8 * count].copy().view(np.uint64).astype(int)
+        streams = whole[4 + 8 * count :]
+        starts = [0, *ends[:-1]]
+        return [streams[a:b] for a, b in zip(starts, ends, strict=True)]
+
+    def _recover(self, identity: bytes) -> int:
+        """Take up what an earlier run committed; cut off the rest; begin anew if it was another build's."""
+        end = 0
+        places: dict[Found, _Place] = {}
+        for kind, found, offset, payload in _records(self._fd):
+            after = offset + len(payload)
+            if kind == _IDENTITY:
+                if offset != _HEAD.size + _CHECK.size or payload != identity:
+                    break
+                end = after
+            elif kind == _LAYER:
+                places[found] = _Place(offset, len(payload))
+            else:
+                self.passes.append(Pass(found.depth, **json.loads(payload)))
+                self._places |= places
+                places, end = {}, after
+        os.ftruncate(self._fd, end)
+        os.lseek(self._fd, end, os.SEEK_SET)
+        if end == 0:
+            record = _record(_IDENTITY, Found(0, False, 0), identity)
+            _write_all(self._fd, record)
+            end = len(record)
+        return end
+
+
+def _record(kind: int, found: Found, payload: bytes) -> bytes:
+    head = _HEAD.pack(_MAGIC, kind, found.won, found.depth, found.chunk, len(payload))
+    return head + _CHECK.pack(_check(head, payload)) + payload
+
+
+def _check(head: bytes, payload: bytes) -> int:
+    return int(xxhash.xxh3_64_intdigest(payload, seed=xxhash.xxh3_64_intdigest(head)))
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def _records(fd: int) -> Iterator[tuple[int, Found, int, bytes]]:
+    """Kind, place, offset of the payload and payload of the sound records from the beginning."""
+    at, size = 0, os.fstat(fd).st_size
+    while at + _HEAD.size + _CHECK.size <= size:
+        head = os.pread(fd, _HEAD.size, at)
+        (check,) = _CHECK.unpack(os.pread(fd, _CHECK.size, at + _HEAD.size))
+        magic, kind, won, depth, chunk, length = _HEAD.unpack(head)
+        at += _HEAD.size + _CHECK.size
+        if magic != _MAGIC or length > size - at:
+            return
+        payload = os.pread(fd, length, at)
+        if _check(head, payload) != check:
+            return
+        yield kind, Found(depth, bool(won), chunk), at, payload
+        at += length

@@ -1,0 +1,372 @@
+"""The table: the finished answer for one material and metric, as an Arrow IPC file that any Arrow reader opens.
+
+A file is named `MATERIAL.METRIC.arrow`, such as `KQvKR.dtc.arrow`.  It has two columns of small integers,
+
+    white    the value with White to move, White being the side that the name mentions first
+    black    the value with Black to move
+
+int8 where all values fit, else int16.  The row of a position is its slot:
+
+    row = pair * 64^m + square of man 0 * 64^(m-1) + ... + square of man m-1
+
+Men are counted weaker side first, each side's in the order Q R B N (KQvKR: man 0 the black rook, man 1 the white
+queen); squares are numbered a1 = 0, b1 = 1, ..., h8 = 63.  To find the row of a position: swap colours if Black has
+the stronger men; turn the board by that of the eight symmetries which makes (white king, black king) smallest; `pair`
+is the place of these two among all 462 pairs so found, in ascending order.  Like men stand in ascending order.  If both
+kings are on the diagonal a1-h8, the smaller row of the position and its mirror image counts.
+
+A value is in moves of the winner, counted to the end of the phase (metric dtc: to mate or to the capture that leads
+into a smaller won table; a loser who is forced to capture has reached it):
+
+    n > 0    the side to move wins in n moves
+    0        draw
+    n < 0    the side to move loses in -n - 1 moves: -1 is mate on the board, or a forced conversion
+
+A row that is no position (two men on a square, side not to move in check, not the canonical slot) repeats the row
+before it and means nothing.
+
+Record batches hold 65,536 rows each (the last one what is left), compressed with zstd.  The schema's metadata has
+under `kingpair` the identity as JSON: format, material, metric, index, and the digests of the smaller tables it rests
+on.  The footer's metadata has
+
+    kingpair.counts     JSON: distinct positions by side to move, result and moves; the longest of each kind
+    kingpair.blocks     xxh3-64 of the values of each block, 16 hex digits each: white, black, white, black, ...
+    kingpair.digest     blake2b-128 over identity, counts and blocks: the digest of the whole
+
+so that a damaged block is found when it is read, and a damaged footer when the file is opened.
+
+@@EXAMPLE@@
+"""
+
+import json
+import os
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import flatbuffers
+import numpy as np
+import pyarrow as pa
+import xxhash
+from numpy.typing import NDArray
+
+from workers.errors import CannotBuild, DamagedTable, ForeignTable
+from workers.geometry import PAIRS
+from workers.material import Material
+
+FORMAT = 1
+INDEX = "462 king pairs x 64^m"
+BLOCK = 65536
+COLUMNS = ("white", "black")
+LEVEL, LEVEL_COMPACT = 3, 19
+
+Values = NDArray[np.int8] | NDArray[np.int16]
+Counts = dict[str, Any]
+
+
+def table_name(material: Material, metric: str) -> str:
+    return f"{material}.{metric}.arrow"
+
+
+def rows_of(material: Material) -> int:
+    return int(len(PAIRS) * 64 ** len(material.letters))
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a table is of, and what it rests on (names of smaller tables and their digests)."""
+
+    material: Material
+    metric: str
+    smaller: Mapping[str, str]
+
+    def json(self) -> str:
+        identity = {
+            "format": FORMAT,
+            "index": INDEX,
+            "material": str(self.material),
+            "metric": self.metric,
+            "smaller": dict(self.smaller),
+        }
+        return json.dumps(identity, sort_keys=True)
+
+
+# ---- writing ----------------------------------------------------------------------------------------------------
+
+
+class Part(NamedTuple):
+    """Consecutive blocks as they stand in the file: encapsulated messages, their sizes, the digests of their values."""
+
+    data: pa.Buffer
+    sizes: list[tuple[int, int]]  # metadata, body
+    digests: list[str]
+
+
+def schema_of(identity: Identity, dtype: np.dtype[Any]) -> pa.Schema:
+    kind = pa.from_numpy_dtype(dtype)
+    fields = [pa.field(name, kind, nullable=False) for name in COLUMNS]
+    return pa.schema(fields, metadata={"kingpair": identity.json()})
+
+
+def encode(schema: pa.Schema, white: Values, black: Values, level: int) -> Part:
+    """Compress consecutive rows, whole blocks but for the end of the table."""
+    options = pa.ipc.IpcWriteOptions(
+        compression=pa.Codec("zstd", compression_level=level), use_threads=False
+    )
+    sink = pa.BufferOutputStream()
+    ends, digests = [], []
+    with pa.ipc.new_stream(sink, schema, options=options) as writer:
+        for at in range(0, len(white), BLOCK):
+            columns = [column[at : at + BLOCK] for column in (white, black)]
+            writer.write_batch(pa.record_batch([pa.array(c) for c in columns], schema=schema))
+            ends.append(sink.tell())
+            digests += [xxhash.xxh3_64_hexdigest(c) for c in columns]
+    data = sink.getvalue()
+    start = _message_size(data, 0)
+    sizes = []
+    for begin, end in zip([start, *ends[:-1]], ends, strict=True):
+        metadata = _message_size(data, begin)
+        sizes.append((metadata, end - begin - metadata))
+    return Part(data.slice(start, ends[-1] - start), sizes, digests)
+
+
+def _message_size(data: pa.Buffer, at: int) -> int:
+    """The length of a message's metadata with its prefix: ff ff ff ff | length u32 | metadata."""
+    marker, length = struct.unpack("<II", data[at : at + 8])
+    assert marker == 0xFFFFFFFF, "no Arrow message where one was written"
+    return int(8 + length)
+
+
+def publish(
+    path: Path, identity: Identity, dtype: np.dtype[Any], parts: Iterable[Part], counts: Counts
+) -> None:
+    """Write a table under a temporary name, sync it, and give it its name: all of it or nothing.
+
+    `counts` may be completed while `parts` is consumed; it is read after the last of them.
+    """
+    partial = path.with_name(path.name + ".partial")
+    try:
+        with open(partial, "wb") as file:
+            _write(file, schema_of(identity, dtype), identity, parts, counts)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+        sync_directory(path.parent)
+    except OSError as error:
+        raise CannotBuild(
+            f"cannot write {path}: {error.strerror or error}; make room or choose another --out, "
+            "then run the same command again"
+        ) from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def sync_directory(directory: Path) -> None:
+    fd = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+_MAGIC = b"ARROW1"
+_END = struct.pack("<II", 0xFFFFFFFF, 0)
+
+
+def _write(
+    file: Any, schema: pa.Schema, identity: Identity, parts: Iterable[Part], counts: Counts
+) -> None:
+    at = file.write(_MAGIC + b"\0\0")
+    at += file.write(schema.serialize())
+    places: list[tuple[int, int, int]] = []
+    digests: list[str] = []
+    for part in parts:
+        file.write(part.data)
+        for metadata, body in part.sizes:
+            places.append((at, metadata, body))
+            at += metadata + body
+        digests += part.digests
+    counted, blocks = json.dumps(counts, sort_keys=True), "".join(digests)
+    metadata_of_footer = {
+        "kingpair.counts": counted,
+        "kingpair.blocks": blocks,
+        "kingpair.digest": _digest(identity.json(), counted, blocks),
+    }
+    footer = _footer(schema, places, metadata_of_footer)
+    file.write(_END + footer + struct.pack("<I", len(footer)) + _MAGIC)
+
+
+def _digest(identity: str, counts: str, blocks: str) -> str:
+    whole = blake2b(digest_size=16)
+    for part in (identity, counts, blocks):
+        whole.update(blake2b(part.encode(), digest_size=16).digest())
+    return whole.hexdigest()
+
+
+# ---- the footer: the one piece of the format that pyarrow writes only for batches it has compressed itself ---------------
+
+
+def _footer(
+    schema: pa.Schema, places: list[tuple[int, int, int]], metadata: Mapping[str, str]
+) -> bytes:
+    """Arrow's Footer (File.fbs): version 5, the schema, the place of each batch, our metadata."""
+    b = flatbuffers.Builder(1024 + 24 * len(places) + sum(map(len, metadata.values())))
+    custom = _key_values(b, metadata)
+    b.StartVector(24, len(places), 8)
+    for offset, head, body in reversed(places):
+        b.Prep(8, 24)
+        b.PrependInt64(body)
+        b.Pad(4)
+        b.PrependInt32(head)
+        b.PrependInt64(offset)
+    batches = b.EndVector()
+    b.StartVector(24, 0, 8)
+    dictionaries = b.EndVector()
+    described = _schema(b, schema)
+    b.StartObject(5)
+    b.PrependInt16Slot(0, 4, 0)
+    b.PrependUOffsetTRelativeSlot(1, described, 0)
+    b.PrependUOffsetTRelativeSlot(2, dictionaries, 0)
+    b.PrependUOffsetTRelativeSlot(3, batches, 0)
+    b.PrependUOffsetTRelativeSlot(4, custom, 0)
+    b.Finish(b.EndObject())
+    return bytes(b.Output())
+
+
+def _schema(b: flatbuffers.Builder, schema: pa.Schema) -> int:
+    fields = _offsets(b, [_field(b, field) for field in schema])
+    metadata = _key_values(b, {k.decode(): v.decode() for k, v in schema.metadata.items()})
+    b.StartObject(4)
+    b.PrependInt16Slot(0, 0, 0)
+    b.PrependUOffsetTRelativeSlot(1, fields, 0)
+    b.PrependUOffsetTRelativeSlot(2, metadata, 0)
+    return int(b.EndObject())
+
+
+def _field(b: flatbuffers.Builder, field: pa.Field) -> int:
+    name, children = b.CreateString(field.name), _offsets(b, [])
+    b.StartObject(2)
+    b.PrependInt32Slot(0, field.type.bit_width, 0)
+    b.PrependBoolSlot(1, True, False)
+    integer = b.EndObject()
+    b.StartObject(7)
+    b.PrependUOffsetTRelativeSlot(0, name, 0)
+    b.PrependBoolSlot(1, field.nullable, False)
+    b.PrependUint8Slot(2, 2, 0)  # Int
+    b.PrependUOffsetTRelativeSlot(3, integer, 0)
+    b.PrependUOffsetTRelativeSlot(5, children, 0)
+    return int(b.EndObject())
+
+
+def _key_values(b: flatbuffers.Builder, pairs: Mapping[str, str]) -> int:
+    made = []
+    for key, value in pairs.items():
+        written = b.CreateString(key), b.CreateString(value)
+        b.StartObject(2)
+        b.PrependUOffsetTRelativeSlot(0, written[0], 0)
+        b.PrependUOffsetTRelativeSlot(1, written[1], 0)
+        made.append(b.EndObject())
+    return _offsets(b, made)
+
+
+def _offsets(b: flatbuffers.Builder, offsets: list[int]) -> int:
+    b.StartVector(4, len(offsets), 4)
+    for offset in reversed(offsets):
+        b.PrependUOffsetTRelative(offset)
+    return int(b.EndVector())
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------
+
+
+class Table:
+    """A finished table, opened and checked: memory-mapped, its blocks decoded when asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._file = pa.memory_map(str(path))
+            self._readers = [self._reader(column) for column in range(len(COLUMNS))]
+            metadata = self._readers[0].metadata
+            identity = self._readers[0].schema.metadata[b"kingpair"].decode()
+            counts, blocks, digest = (
+                metadata[f"kingpair.{key}".encode()].decode() for key in ("counts", "blocks", "digest")
+            )
+            stated = json.loads(identity)
+        except (pa.ArrowInvalid, OSError, KeyError, TypeError, UnicodeDecodeError) as error:
+            if isinstance(error, FileNotFoundError):
+                raise
+            raise DamagedTable(f"{path}: no table, truncated or damaged; build it again") from error
+        self._check_identity(stated)
+        if _digest(identity, counts, blocks) != digest:
+            raise DamagedTable(f"{path}: its footer does not match its digest; build it again")
+        self.material = Material.parse(stated["material"])
+        self.metric: str = stated["metric"]
+        self.smaller: dict[str, str] = stated["smaller"]
+        self.counts: Counts = json.loads(counts)
+        self.digest = digest
+        self.dtype = np.dtype(self._readers[0].schema.field(0).type.to_pandas_dtype())
+        self.blocks = self._readers[0].num_record_batches
+        self._digests = blocks
+        self._shared: dict[tuple[int, int], Values] = {}
+        self._slots = 64 ** len(self.material.letters)
+        if self.blocks != -(-rows_of(self.material) // BLOCK) or len(blocks) != 32 * self.blocks:
+            raise DamagedTable(f"{path}: {self.blocks} blocks, not as many as {self.material} has")
+
+    def _reader(self, column: int) -> pa.ipc.RecordBatchFileReader:
+        options = pa.ipc.IpcReadOptions(use_threads=False, included_fields=[column])
+        return pa.ipc.open_file(self._file, options=options)
+
+    def _check_identity(self, stated: dict[str, Any]) -> None:
+        if stated.get("format") != FORMAT:
+            raise ForeignTable(
+                f"{self.path}: table format {stated.get('format')}, this version reads {FORMAT}; "
+                "update kingpair or build the table again"
+            )
+        name = f"{stated['material']}.{stated['metric']}.arrow"
+        if name != self.path.name:
+            raise ForeignTable(f"{self.path}: holds {name[:-6]}, not what its name says; rename it")
+
+    def block(self, block: int, column: int) -> Values:
+        """The values of a block, checked against its digest."""
+        try:
+            array = self._readers[column].get_batch(block).column(0)
+            values: Values = array.to_numpy()
+        except (pa.ArrowInvalid, OSError) as error:
+            raise self._damaged(block, column) from error
+        at = 16 * (2 * block + column)
+        if xxhash.xxh3_64_hexdigest(values) != self._digests[at : at + 16]:
+            raise self._damaged(block, column)
+        return values
+
+    def _damaged(self, block: int, column: int) -> DamagedTable:
+        return DamagedTable(
+            f"{self.path}: block {block} of column {COLUMNS[column]} is damaged; build the table again"
+        )
+
+    def values(self, pair: int, side: int) -> Values:
+        """The values of a partition with `side` (0 stronger, 1 weaker) to move."""
+        first, last = pair * self._slots, (pair + 1) * self._slots
+        blocks = [self._kept(i, side) for i in range(first // BLOCK, -(-last // BLOCK))]
+        start = first // BLOCK * BLOCK
+        values = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+        return values[first - start : last - start]
+
+    def _kept(self, block: int, side: int) -> Values:
+        """A block, remembered if many partitions share it."""
+        if self._slots >= BLOCK:
+            return self.block(block, side)
+        if (block, side) not in self._shared:
+            self._shared[block, side] = self.block(block, side)
+        return self._shared[block, side]
+
+    @property
+    def bytes(self) -> int:
+        return self.path.stat().st_size
+
+    def close(self) -> None:
+        self._readers.clear()
+        self._file.close()

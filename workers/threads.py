@@ -1,0 +1,110 @@
+"""Threads inside a worker: chunks of partitions, a scratch space for each thread.
+
+The kernels release the GIL and write only to the partitions they were given, so what comes out does not depend on
+how many threads there are or who did what.  The chunks depend on the material alone.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
+from types import TracebackType
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workers import _kernels
+from workers.domain import ALL_PAIRS, Domain
+from workers.geometry import PAIRS
+
+Result = TypeVar("Result")
+Chunk = NDArray[np.int16]
+
+
+def chunks_of(axes: int) -> tuple[Chunk, ...]:
+    """The partitions in pieces worth a call: all at once up to four men, 16 a piece for five, 4 for six."""
+    size = {0: 462, 1: 462, 2: 462, 3: 16}.get(axes, 4)
+    return tuple(
+        np.ascontiguousarray(ALL_PAIRS[at : at + size]) for at in range(0, len(PAIRS), size)
+    )
+
+
+class Threads:
+    """A pool whose jobs each borrow a scratch space of the domain they work on."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._pool = ThreadPoolExecutor(count, thread_name_prefix="kernels")
+
+    def scratches(self, domain: Domain) -> "Scratches":
+        return Scratches(domain, self.count)
+
+    def map(self, job: Callable[[Chunk], Result], chunks: Iterable[Chunk]) -> list[Result]:
+        """The results in the order of the chunks; the first failure is raised once all have ended."""
+        return list(self._all(job, chunks))
+
+    def _all(self, job: Callable[[Chunk], Result], chunks: Iterable[Chunk]) -> Iterator[Result]:
+        jobs = [self._pool.submit(job, chunk) for chunk in chunks]
+        try:
+            for done in jobs:
+                yield done.result()
+        finally:
+            for waiting in jobs:
+                waiting.cancel()
+
+    def stream(self, job: Callable[[Chunk], Result], chunks: Iterable[Chunk]) -> Iterator[Result]:
+        """Results in order, with only a few chunks under way, for results that are large."""
+        waiting: list[Future[Result]] = []
+        try:
+            for chunk in chunks:
+                waiting.append(self._pool.submit(job, chunk))
+                if len(waiting) > 2 * self.count:
+                    yield waiting.pop(0).result()
+            while waiting:
+                yield waiting.pop(0).result()
+        finally:
+            for left in waiting:
+                left.cancel()
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def __enter__(self) -> "Threads":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class Scratches:
+    """As many scratch spaces as there are threads, lent out one at a time."""
+
+    def __init__(self, domain: Domain, count: int) -> None:
+        self._free: SimpleQueue[_kernels.Scratch] = SimpleQueue()
+        for _ in range(count):
+            self._free.put(_kernels.Scratch(domain.kernel))
+
+    def lend(self) -> "Loan":
+        return Loan(self._free)
+
+
+class Loan:
+    """A scratch space for the length of a `with`."""
+
+    def __init__(self, free: "SimpleQueue[_kernels.Scratch]") -> None:
+        self._free = free
+
+    def __enter__(self) -> _kernels.Scratch:
+        self._scratch = self._free.get()
+        return self._scratch
+
+    def __exit__(self, *error: object) -> None:
+        self._free.put(self._scratch)
+
+
+
