@@ -1,172 +1,35 @@
-"""States of an analysis: as sets of positions, and as the kernels hold them.
+"""States of an analysis: what the steps of one pass read, and a step run on it.
 
-A state is what the steps of one pass read: frontiers, open sets, and smaller sets to capture into.
-It is random but not arbitrary: what is open lies where the frontiers can be un-moved to, else no
-step would find anything.  Only the partitions that a step into the targets reads are held.
+A state is random but not arbitrary: what is open lies where the frontiers can be un-moved to, else
+no step would find anything.  Only the partitions that a step into the targets reads are held.
 """
 
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
+from bitmaps import Held, Words
 from numpy.typing import NDArray
 
 from workers import _kernels
-from workers.bits import Layer, zeros
-from workers.geometry import DIAGONAL, PAIRS, SQUARES, king_arrays, steps
+from workers.bits import Layer
+from workers.geometry import DIAGONAL, PAIRS, SQUARES, steps
 from workers.material import Material, every
 from workers.reference import (
     Exits,
     Position,
     Positions,
     Smaller,
-    Squares,
     captures,
     is_legal,
     moves,
     unmove,
 )
 
-Words = NDArray[np.uint64]
-GARBAGE = np.uint64(0xA5A5_5A5A_DEAD_BEEF)
-
-
-# As the kernels hold them
-
-
-def number(squares: Squares) -> int:
-    """The slot of a position inside its partition."""
-    slot = 0
-    for square in squares:
-        slot = 64 * slot + square
-    return slot
-
-
-def squares_of(men: int, slot: int) -> Squares:
-    return tuple(slot >> 6 * (men - 1 - man) & 63 for man in range(men))
-
-
-def mark(words: Words, slot: int) -> None:
-    words[slot >> 6] |= np.uint64(1 << (slot & 63))
-
-
-def is_marked(words: Words, slot: int) -> bool:
-    return bool(int(words[slot >> 6]) >> (slot & 63) & 1)
-
-
-def marked(words: Words) -> NDArray[np.int64]:
-    """The slots that are marked, ascending."""
-    used = np.flatnonzero(words)
-    bits = np.unpackbits(words[used].view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
-    word, bit = np.nonzero(bits)
-    return used[word] * 64 + bit
-
-
-def words_of(men: int) -> int:
-    """Words of a partition, for men besides the kings."""
-    return 64 ** max(men - 1, 1)
-
-
-def units_occupied(words: Words) -> NDArray[np.uint8]:
-    """For each row which of its eight units hold a bit."""
-    units = words.reshape(-1, 8, 8).any(axis=2)
-    return np.packbits(units, axis=1, bitorder="little").ravel()
-
-
-class Held:
-    """Some partitions of a material."""
-
-    def __init__(self, material: Material, pairs: Sequence[int]) -> None:
-        self.material, self.pairs = material, list(pairs)
-        self.men = len(material.letters)
-        self.place = {pair: place for place, pair in enumerate(self.pairs)}
-        slots = np.array([self.place.get(pair, -1) for pair in range(len(PAIRS))], np.int16)
-        men = list(zip(material.letters, material.sides, strict=True))
-        self.domain = _kernels.Domain(men, *king_arrays(), slots)
-        self.rows = self.domain.rows
-        self.size = 64 * self.rows
-        self.scratch = _kernels.Scratch(self.domain)
-
-    def empty(self) -> Layer:
-        return Layer(len(self.pairs), self.rows)
-
-    def words(self, layer: Layer, pair: int) -> Words:
-        return layer.words[self.place[pair] * self.size :][: self.size]
-
-    def occupied(self, layer: Layer, pair: int) -> NDArray[np.uint8]:
-        return layer.occupied[self.place[pair] * self.rows :][: self.rows]
-
-    def open(self, positions: Iterable[Position]) -> Layer:
-        """A set that is valid in every row."""
-        layer = self.empty()
-        for pair, squares in positions:
-            mark(self.words(layer, pair), number(squares))
-        for pair in {pair for pair, _ in positions}:
-            self.set_marks(layer, pair)
-        return layer
-
-    def sparse(self, positions: Iterable[Position]) -> Layer:
-        """A set whose unmarked rows hold garbage, as they may."""
-        layer = self.open(positions)
-        for place in np.flatnonzero(layer.live):
-            pair = self.pairs[place]
-            rows = self.words(layer, pair).reshape(-1, 64)
-            rows[self.occupied(layer, pair) == 0] = GARBAGE
-        return layer
-
-    def set_marks(self, layer: Layer, pair: int) -> None:
-        occupied = units_occupied(self.words(layer, pair))
-        self.occupied(layer, pair)[:] = occupied
-        layer.live[self.place[pair]] = np.count_nonzero(occupied)
-
-    def defined(self, layer: Layer, pair: int) -> Words:
-        """The partition's words, with nothing in rows that are undefined."""
-        rows = self.words(layer, pair).reshape(-1, 64).copy()
-        rows[self.occupied(layer, pair) == 0] = 0
-        return rows.ravel()
-
-    def positions(self, layer: Layer, pairs: Iterable[int] | None = None) -> set[Position]:
-        return {
-            (pair, squares_of(self.men, int(slot)))
-            for pair in (self.pairs if pairs is None else pairs)
-            if self.occupied(layer, pair).any()
-            for slot in marked(self.defined(layer, pair))
-        }
-
-    def marks_are_exact(self, layer: Layer, pair: int) -> bool:
-        occupied = units_occupied(self.defined(layer, pair))
-        return bool((occupied == self.occupied(layer, pair)).all())
-
-    def contains(self, layer: Layer, position: Position) -> bool:
-        pair, squares = position
-        return is_marked(self.words(layer, pair), number(squares))
-
-    def canonical_masks(self) -> Words:
-        masks = zeros(2 * self.size, np.uint64)
-        _kernels.canonical_mask(self.domain, False, masks[: self.size])
-        _kernels.canonical_mask(self.domain, True, masks[self.size :])
-        return masks
-
-    def smaller(self, exits: Smaller) -> list[Words | None]:
-        return [bitmaps(self.men - 1, exits[man]) if man in exits else None for man in range(self.men)]
-
-
-def bitmaps(men: int, positions: Positions) -> Words:
-    """All 462 partitions of a smaller set."""
-    size = words_of(men)
-    words = zeros(size * len(PAIRS), np.uint64)
-    for pair, squares in positions:
-        mark(words[pair * size :], number(squares))
-    return words
-
-
-def everything(material: Material) -> Held:
-    return Held(material, range(len(PAIRS)))
-
-
-# Random states
+STEPS = ("lose_at_once", "win", "lose")
 
 
 @dataclass(frozen=True)
@@ -192,7 +55,9 @@ def state(seed: int) -> State:
     material, winner = chance.choice(MATERIALS[3 + seed % 4]), chance.randrange(2)
     targets = some_pairs(chance, 1 if material.men == 6 else 3)
     held = read_by(chance, targets)
-    exits = Exits(*(some_smaller(chance, material, side, held) for side in (winner, winner, 1 - winner)))
+    exits = Exits(
+        *(some_smaller(chance, material, side, held) for side in (winner, winner, 1 - winner))
+    )
     lost = some_positions(chance, material, 1 - winner, held)
     won = some_positions(chance, material, winner, held)
     reached = unmove(material, lost, winner) | captures(material, winner, exits.lost)
@@ -200,7 +65,8 @@ def state(seed: int) -> State:
     might_lose = unmove(material, won, 1 - winner)
     open_l = some_legal(chance, material, 1 - winner, might_lose, targets)
     open_l |= some_positions(chance, material, 1 - winner, held)
-    open_w |= some_escapes(chance, material, winner, sorted(open_l))
+    near = sorted(position for position in open_l if position[0] in targets)
+    open_w |= some_escapes(chance, material, winner, near)
     open_w |= some_positions(chance, material, winner, held)
     return State(material, winner, targets, held, lost, won, open_w, open_l, exits)
 
@@ -229,17 +95,19 @@ def some_positions(
     men, found = len(material.letters), set()
     for pair in chance.sample(pairs, min(5, len(pairs))):
         found |= {(pair, tuple(chance.choices(SQUARES, k=men))) for _ in range(40)}
-        still = chance.choices(SQUARES, k=men)
+        squares, moving = chance.choices(SQUARES, k=men), crowding(chance, men)
         for _ in range(250):
-            for man in crowding(chance, men):
-                still[man] = chance.randrange(64)
-            found.add((pair, tuple(still)))
+            for man in moving:
+                squares[man] = chance.randrange(64)
+            found.add((pair, tuple(squares)))
     return {position for position in found if is_legal(material, to_move, position)}
 
 
-def crowding(chance: random.Random, men: int) -> tuple[int, ...]:
-    """The first man and the last but one: these fill the units of the lines that the first walks."""
-    return (0, max(men - 2, 0))
+def crowding(chance: random.Random, men: int) -> tuple[int, int]:
+    """Two men; often the first and the last but one, for then the first's lines have full rows."""
+    if chance.random() < 0.5:
+        return 0, max(men - 2, 0)
+    return chance.randrange(men), chance.randrange(men)
 
 
 def some_legal(
@@ -273,3 +141,55 @@ def some_smaller(
 def some_apart(chance: random.Random, men: int, pairs: Sequence[int]) -> set[Position]:
     found = ((chance.choice(pairs), tuple(chance.sample(SQUARES, men))) for _ in range(150))
     return {(pair, squares) for pair, squares in found if not set(squares) & set(PAIRS[pair])}
+
+
+# A step on a state
+
+
+class Bitmaps(NamedTuple):
+    """What the steps read and write; what a step finds replaces what its frontier held before."""
+
+    open_w: Layer
+    open_l: Layer
+    won: Layer
+    lost: Layer
+
+
+def bitmaps_of(held: Held, s: State) -> Bitmaps:
+    return Bitmaps(
+        held.open(s.open_w), held.open(s.open_l), held.sparse(s.won), held.sparse(s.lost)
+    )
+
+
+def begin(held: Held, s: State, b: Bitmaps) -> None:
+    domain, pairs, exits = held.domain, np.array(s.targets, np.int16), held.smaller(s.exits.not_won)
+    open_w, open_l = b.open_w.kernel, b.open_l.kernel
+    _kernels.prepare(domain, pairs, s.winner, exits, open_w, open_l, held.scratch)
+
+
+def run(
+    step: str, held: Held, s: State, b: Bitmaps, counted: Words | None = None
+) -> NDArray[np.uint64]:
+    """The step on the targets; gives how many of what it found are `counted`, all if not said."""
+    domain, pairs, scratch = held.domain, np.array(s.targets, np.int16), held.scratch
+    counts = np.zeros(len(pairs), np.uint64)
+    open_w, open_l, won, lost = (layer.kernel for layer in b)
+    rest = held.all_slots() if counted is None else counted, counts, scratch
+    if step == "lose_at_once":
+        exits = held.smaller(s.exits.won)
+        _kernels.lose_at_once(domain, pairs, s.winner, exits, open_w, open_l, lost, *rest)
+    elif step == "win":
+        exits = held.smaller(s.exits.lost)
+        _kernels.win(domain, pairs, s.winner, exits, lost, open_w, won, *rest)
+    else:
+        _kernels.lose(domain, pairs, s.winner, won, open_w, open_l, lost, *rest)
+    return counts
+
+
+def outcome(step: str, b: Bitmaps) -> tuple[Layer, Layer]:
+    """What the step has found, and the open set that it was taken from."""
+    return (b.won, b.open_w) if step == "win" else (b.lost, b.open_l)
+
+
+def open_before(step: str, s: State) -> Positions:
+    return s.open_w if step == "win" else s.open_l

@@ -20,6 +20,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cache
 from itertools import product
+from types import MappingProxyType
 from typing import NamedTuple
 
 from workers.geometry import (
@@ -41,6 +42,7 @@ Position = tuple[int, Squares]
 Positions = AbstractSet[Position]
 Smaller = Mapping[int, Positions]
 """By the man taken: positions of what is left."""
+NOTHING: Smaller = MappingProxyType({})
 
 # How men move, as lines that lead away from a square; a knight's are one square long.
 _LINES = {
@@ -202,7 +204,7 @@ def lose_at_once(
 
     Were the winner to move, a loser in check could not be: `open_w` lacks the position.
     """
-    helpless = open_l - unmove(material, open_w, 1 - winner)
+    helpless = set(open_l) - unmove(material, open_w, 1 - winner)
     in_check = helpless - open_w
     return in_check | (helpless & captures(material, 1 - winner, won))
 
@@ -226,11 +228,11 @@ def lose(
 class Exits(NamedTuple):
     """What captures lead to."""
 
-    not_won: Smaller = {}
+    not_won: Smaller = NOTHING
     """The loser captured, and the winner to move has not won."""
-    won: Smaller = {}
+    won: Smaller = NOTHING
     """The loser captured, and the winner to move has won."""
-    lost: Smaller = {}
+    lost: Smaller = NOTHING
     """The winner captured, and the loser to move has lost."""
 
 
@@ -253,7 +255,7 @@ def analyse(material: Material, winner: int, exits: Exits) -> Iterator[Layers]:
         if not won:
             return
         open_w -= won
-        layers, lost_after = Layers(won, lose(material, winner, won, open_w, open_l)), {}
+        layers, lost_after = Layers(won, lose(material, winner, won, open_w, open_l)), NOTHING
 
 
 # Whole materials
@@ -325,4 +327,3 @@ def _like_men_in_order(material: Material, squares: Squares) -> Squares:
         for man, square in zip(group, sorted(ordered[man] for man in group), strict=True):
             ordered[man] = square
     return tuple(ordered)
-

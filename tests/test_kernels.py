@@ -1,0 +1,388 @@
+"""The kernels against their reference twin, position by position, at every instruction-set level.
+
+The twin is exact where sets are small: random states over 3 to 6 men, and all of three men.  Where
+sets are dense, positions are drawn from the answer and from what it leaves, and each is checked
+by playing its moves.
+"""
+
+import random
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+from bitmaps import Held, Words, everything, is_marked, mark, marked, number, squares_of
+from states import (
+    MATERIALS,
+    STEPS,
+    Bitmaps,
+    State,
+    begin,
+    bitmaps_of,
+    open_before,
+    outcome,
+    read_by,
+    run,
+    some_pairs,
+    some_smaller,
+    state,
+)
+
+from workers import _kernels, reference
+from workers.bits import Layer, zeros
+from workers.geometry import PAIRS, SQUARES
+from workers.material import Material
+from workers.reference import NOTHING, Exits, Layers, Position, Positions, captures, moves
+
+pytestmark = pytest.mark.usefixtures("level")
+
+SEEDS = [
+    *range(24),
+    *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(24, 200)),
+]
+DENSE = [*range(8), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 48))]
+
+
+# The twin itself
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_move_is_the_converse_of_an_un_move(seed: int) -> None:
+    s, side = state(seed), seed // 4 % 2
+    before = reference.unmove(s.material, s.won, side)
+    assert all(not s.won.isdisjoint(moves(s.material, position, side)) for position in before)
+    for position in s.won:
+        for after in moves(s.material, position, side):
+            if reference.is_legal(s.material, side, after):
+                assert position in reference.unmove(s.material, [after], side)
+
+
+# Legality
+
+
+def legal_words(held: Held, pair: int, to_move: int) -> Words:
+    words = zeros(held.size, np.uint64)
+    _kernels.legal(held.domain, pair, to_move, words, held.scratch)
+    return words
+
+
+@cache
+def legal_positions(material: Material, to_move: int, pairs: tuple[int, ...]) -> set[Position]:
+    return reference.legal(material, to_move, pairs)
+
+
+@pytest.mark.parametrize("to_move", [0, 1])
+@pytest.mark.parametrize("material", [*MATERIALS[3], *MATERIALS[4]], ids=str)
+def test_legal_positions_are_those_of_the_twin(material: Material, to_move: int) -> None:
+    chance = random.Random(material.name)
+    pairs = tuple(range(len(PAIRS))) if material.men == 3 else some_pairs(chance, 2)
+    held, expected = everything(material), legal_positions(material, to_move, pairs)
+    for pair in pairs:
+        slots = {number(squares) for at, squares in expected if at == pair}
+        assert set(marked(legal_words(held, pair, to_move)).tolist()) == slots
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_legal_positions_of_five_and_six_men_are_those_of_the_twin(seed: int) -> None:
+    """Of one row each: the outer men stand still, once where one may attack a king."""
+    chance = random.Random(seed)
+    material, to_move = chance.choice(MATERIALS[5 + seed % 2]), chance.randrange(2)
+    pair = chance.randrange(len(PAIRS))
+    words = legal_words(Held(material, [pair]), pair, to_move)
+    outer = tuple(chance.sample(SQUARES, material.men - 4))
+    for inner in np.ndindex(64, 64):
+        squares = (*outer, *inner)
+        legal = reference.is_legal(material, to_move, (pair, squares))
+        assert is_marked(words, number(squares)) == legal
+
+
+# The steps, on random states
+
+
+@cache
+def expected(step: str, seed: int) -> set[Position]:
+    s = state(seed)
+    if step == "lose_at_once":
+        found = reference.lose_at_once(s.material, s.winner, s.exits.won, s.open_w, s.open_l)
+    elif step == "win":
+        found = reference.win(s.material, s.winner, s.exits.lost, s.lost, s.open_w)
+    else:
+        found = reference.lose(s.material, s.winner, s.won, s.open_w, s.open_l)
+    return {position for position in found if position[0] in s.targets}
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_step_finds_what_its_equation_says(step: str, seed: int) -> None:
+    s = state(seed)
+    held = Held(s.material, s.held)
+    b = bitmaps_of(held, s)
+    counts = run(step, held, s, b)
+    found, left = outcome(step, b)
+    assert held.positions(found, s.targets) == expected(step, seed)
+    assert held.positions(left) == open_before(step, s) - expected(step, seed)
+    assert counts.sum() == len(expected(step, seed))
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_step_leaves_exact_marks(step: str, seed: int) -> None:
+    s = state(seed)
+    held = Held(s.material, s.held)
+    b = bitmaps_of(held, s)
+    run(step, held, s, b)
+    found, left = outcome(step, b)
+    for pair in s.targets:
+        assert held.marks_are_exact(found, pair)
+        assert held.marks_are_exact(left, pair)
+        assert found.live[held.place[pair]] == np.count_nonzero(held.occupied(found, pair))
+        assert left.live[held.place[pair]] >= np.count_nonzero(held.occupied(left, pair))
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("seed", [seed for seed in range(24) if seed % 4 < 3])
+def test_a_step_counts_distinct_positions(step: str, seed: int) -> None:
+    s = state(seed)
+    held = Held(s.material, s.held)
+    counts = run(step, held, s, bitmaps_of(held, s), held.canonical_masks())
+    distinct = {p for p in expected(step, seed) if reference.canonical(s.material, p) == p}
+    for pair, count in zip(s.targets, counts, strict=True):
+        assert count == sum(at == pair for at, _ in distinct)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_step_writes_only_to_its_own_partitions(seed: int) -> None:
+    s = state(seed)
+    held = Held(s.material, s.held)
+    before, after = bitmaps_of(held, s), bitmaps_of(held, s)
+    for step in STEPS:
+        run(step, held, s, after)
+    for pair in set(s.held) - set(s.targets):
+        for old, new in zip(before, after, strict=True):
+            assert (held.words(old, pair) == held.words(new, pair)).all()
+            assert (held.occupied(old, pair) == held.occupied(new, pair)).all()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_step_leaves_its_scratch_space_empty(seed: int) -> None:
+    """So the second of two analyses in the same space is right, too."""
+    first = state(seed)
+    held = Held(first.material, first.held)
+    for step in (*STEPS, *STEPS):
+        b = bitmaps_of(held, first)
+        run(step, held, first, b)
+        assert held.positions(outcome(step, b)[0], first.targets) == expected(step, seed)
+
+
+def same_bytes(held: Held, s: State) -> tuple[bytes, ...]:
+    """All that a state's steps leave, less what is undefined."""
+    parts: list[bytes] = []
+    for step in STEPS:
+        b = bitmaps_of(held, s)
+        parts.append(run(step, held, s, b).tobytes())
+        for layer in b:
+            parts += [held.defined(layer, pair).tobytes() for pair in s.targets]
+            parts += [layer.occupied.tobytes(), layer.live.tobytes()]
+    return tuple(parts)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_level_gives_the_same_bytes(seed: int, level: str) -> None:
+    s = state(seed)
+    held = Held(s.material, s.held)
+    here = same_bytes(held, s)
+    _kernels.use_level(_kernels.levels()[0])
+    assert here == same_bytes(held, s)
+    _kernels.use_level(level)
+
+
+# The beginning: what is open
+
+
+@cache
+def escapes(seed: int) -> Positions:
+    s = state(seed)
+    return captures(s.material, 1 - s.winner, s.exits.not_won)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_is_open_at_first_is_legal_and_no_escape(seed: int) -> None:
+    s = state(seed)
+    held = Held(s.material, s.held)
+    b = bitmaps_of(held, s)
+    begin(held, s, b)
+    for pair in s.targets:
+        closed = zeros(held.size, np.uint64)
+        for squares in (squares for at, squares in escapes(seed) if at == pair):
+            mark(closed, number(squares))
+        legal_l = legal_words(held, pair, 1 - s.winner)
+        assert (held.words(b.open_w, pair) == legal_words(held, pair, s.winner)).all()
+        assert (held.words(b.open_l, pair) == legal_l & ~closed).all()
+        for layer in (b.open_w, b.open_l):
+            assert held.marks_are_exact(layer, pair)
+            assert layer.live[held.place[pair]] == np.count_nonzero(held.occupied(layer, pair))
+
+
+# Captures, each captor of each captive by itself
+
+
+def captor_and_captive() -> Iterator[tuple[Material, int, int]]:
+    """Every place that captor (-1: the king) and captive can have among up to four men."""
+    chance = random.Random(0)
+    for men, captive, captor in product(MATERIALS, range(4), range(-1, 4)):
+        places = [place for place in (captive, captor) if place >= 0]
+        fitting = [
+            material
+            for material in MATERIALS[men]
+            if max(places) < men - 2 and len({material.sides[p] for p in places}) == len(places)
+        ]
+        if fitting:
+            yield chance.choice(fitting), captor, captive
+
+
+@pytest.mark.parametrize(("material", "captor", "captive"), list(captor_and_captive()))
+def test_whoever_can_capture_into_a_lost_position_wins(
+    material: Material, captor: int, captive: int
+) -> None:
+    chance = random.Random(captor * 8 + captive)
+    winner = 1 - material.sides[captive]
+    targets = some_pairs(chance, 2)
+    held = Held(material, read_by(chance, targets))
+    smaller = {captive: some_smaller(chance, material, 1 - winner, held.pairs)[captive]}
+    winning = {p for p in captures(material, winner, smaller) if p[0] in targets}
+    assert winning
+    exits = Exits(lost=smaller)
+    s = State(material, winner, targets, tuple(held.pairs), set(), set(), winning, set(), exits)
+    b = bitmaps_of(held, s)
+    run("win", held, s, b)
+    assert held.positions(b.won, targets) == winning
+
+
+# Dense states
+
+
+def thinned(words: Words, chance: np.random.Generator, halvings: int) -> None:
+    for _ in range(halvings):
+        words &= chance.integers(0, 1 << 64, words.size, np.uint64)
+
+
+def dense(held: Held, to_move: int, chance: np.random.Generator) -> Layer:
+    """Legal positions, each kept with the same probability: from all to one in 256."""
+    layer, halvings = held.empty(), int(chance.choice([0, 1, 4, 8]))
+    for pair in held.pairs:
+        words = held.words(layer, pair)
+        words[:] = legal_words(held, pair, to_move)
+        thinned(words, chance, halvings)
+        held.set_marks(layer, pair)
+    return layer
+
+
+def dense_state(seed: int) -> tuple[State, Held, Bitmaps]:
+    chance, noise = random.Random(seed), np.random.default_rng(seed)
+    material, winner = chance.choice(MATERIALS[3 + seed % 4]), chance.randrange(2)
+    targets = some_pairs(chance, 1)
+    held = Held(material, read_by(chance, targets))
+    sides = (winner, winner, 1 - winner)
+    exits = Exits(*(some_smaller(chance, material, side, held.pairs) for side in sides))
+    s = State(material, winner, targets, tuple(held.pairs), set(), set(), set(), set(), exits)
+    order = (winner, 1 - winner, winner, 1 - winner)
+    return s, held, Bitmaps(*(dense(held, to_move, noise) for to_move in order))
+
+
+def copied(held: Held, b: Bitmaps) -> Bitmaps:
+    copies = Bitmaps(*(held.empty() for _ in b))
+    for layer, copy in zip(b, copies, strict=True):
+        copy.words[:], copy.occupied[:], copy.live[:] = layer.words, layer.occupied, layer.live
+    return copies
+
+
+def drawn(chance: np.random.Generator, held: Held, pair: int, words: Words) -> list[Position]:
+    slots = marked(words)
+    some = chance.choice(slots, min(len(slots), 60), replace=False)
+    return [(pair, squares_of(held.men, int(slot))) for slot in some]
+
+
+def rule(step: str, s: State, held: Held, b: Bitmaps) -> Callable[[Position], bool]:
+    """Whether a position is found, by its moves; `b` is the state before the step."""
+    mover = s.winner if step == "win" else 1 - s.winner
+    taken = {"win": s.exits.lost, "lose": NOTHING, "lose_at_once": s.exits.won}[step]
+    capturing = captures(s.material, mover, taken)
+
+    def leads_to(layer: Layer, position: Position) -> bool:
+        return any(held.contains(layer, after) for after in moves(s.material, position, mover))
+
+    def wins(position: Position) -> bool:
+        return leads_to(b.lost, position) or position in capturing
+
+    def loses(position: Position) -> bool:
+        return leads_to(b.won, position) and not leads_to(b.open_w, position)
+
+    def loses_at_once(position: Position) -> bool:
+        ended = not held.contains(b.open_w, position) or position in capturing
+        return ended and not leads_to(b.open_w, position)
+
+    return {"win": wins, "lose": loses, "lose_at_once": loses_at_once}[step]
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("seed", DENSE)
+def test_a_step_on_dense_sets_follows_from_the_moves(step: str, seed: int) -> None:
+    s, held, before = dense_state(seed)
+    after = copied(held, before)
+    counts = run(step, held, s, after)
+    found, left = outcome(step, after)
+    is_found, chance = rule(step, s, held, before), np.random.default_rng(seed)
+    for pair, count in zip(s.targets, counts, strict=True):
+        inside, outside = held.defined(found, pair), held.words(left, pair)
+        assert all(map(is_found, drawn(chance, held, pair, inside)))
+        assert not any(map(is_found, drawn(chance, held, pair, outside)))
+        was_open = held.words(outcome(step, before)[1], pair)
+        assert ((inside | outside) == was_open).all()
+        assert not (inside & outside).any()
+        assert count == len(marked(inside))
+
+
+# Whole analyses
+
+
+def analysed(material: Material, winner: int, exits: Exits) -> Iterator[Layers]:
+    """What `reference.analyse` yields, by the kernels."""
+    held, s = everything(material), everywhere(material, winner, exits)
+    b = Bitmaps(*(held.empty() for _ in range(4)))
+    begin(held, s, b)
+    run("lose_at_once", held, s, b)
+    yield Layers(set(), held.positions(b.lost))
+    while run("win", held, s, b).any():
+        run("lose", held, s, b)
+        yield Layers(held.positions(b.won), held.positions(b.lost))
+        s = everywhere(material, winner, Exits())
+
+
+def everywhere(material: Material, winner: int, exits: Exits) -> State:
+    every, none = tuple(range(len(PAIRS))), frozenset[Position]()
+    return State(material, winner, every, every, none, none, none, none, exits)
+
+
+@cache
+def layers(material: Material, winner: int) -> list[Layers]:
+    return list(reference.analyse(material, winner, reference.exits_of(material, winner)))
+
+
+@pytest.mark.parametrize(
+    ("material", "winner"),
+    [
+        *product(MATERIALS[3], (0, 1)),
+        pytest.param(Material.parse("KRvKB"), 0, marks=pytest.mark.slow),
+        pytest.param(Material.parse("KNvKB"), 1, marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
+def test_an_analysis_finds_the_layers_of_the_twin(material: Material, winner: int) -> None:
+    found = analysed(material, winner, reference.exits_of(material, winner))
+    assert list(found) == layers(material, winner)
+
+
+def test_the_twin_knows_the_longest_wins_with_one_man() -> None:
+    depths = {m.name: len(layers(m, 0)) - 1 for m in MATERIALS[3]}
+    assert depths == {"KQvK": 10, "KRvK": 16, "KBvK": 0, "KNvK": 0}

@@ -1,0 +1,315 @@
+"""Asking finished tables: nothing is built, no cluster and no server is needed.
+
+    with open_tablebase("tables") as tablebase:
+        tablebase.probe_wdl("8/8/8/8/Q7/5k2/8/K3r3 w - - 0 1")      # 1: White wins
+        tablebase.probe_dtc("8/8/8/8/Q7/5k2/8/K3r3 w - - 0 1")      # 31: in 31 moves to mate or conversion
+
+Positions are FEN strings, or anything with a `fen()` method such as python-chess's Board.  Values are those of the side
+to move, as python-chess's probers give them: `wdl` is 1, 0 or -1; `dtc` is positive in a win, negative in a loss, and 0
+in a draw or where the loss is already there (mate, or a forced conversion): `wdl` tells these apart.
+
+A cold probe maps the file, decompresses one block and checks its digest; decoded blocks stay in a cache of bounded
+size that all threads share.  A batch reads its FENs in C++, sorts them by block and gathers with numpy.
+"""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workers import _kernels
+from workers.errors import BadPosition, MissingTableError
+from workers.fen import fen, parse_fen
+from workers.geometry import DIAGONAL, PLACEMENTS
+from workers.material import MEN_MAX, Material
+from workers.position import Position, material_of
+from workers.table import BLOCK, Table, Values
+
+CACHE_BYTES = 256 << 20
+_GOOD = 0
+
+
+class HasFen(Protocol):
+    """Such as chess.Board."""
+
+    def fen(self) -> str: ...
+
+
+Source = str | HasFen | Position
+Default = TypeVar("Default")
+
+
+class Answer(NamedTuple):
+    """The value of a position for the side to move: 1, 0 or -1, and in how many moves."""
+
+    wdl: int
+    moves: int
+
+    @property
+    def dtc(self) -> int:
+        return self.wdl * self.moves
+
+
+class Answers(NamedTuple):
+    """The values of many positions; where `known` is false there was no table."""
+
+    wdl: NDArray[np.int8]
+    dtc: NDArray[np.int16]
+    known: NDArray[np.bool_]
+
+
+def answer_of(value: int) -> Answer:
+    """The table's number as an answer: n wins in n, 0 draws, -n - 1 loses in n."""
+    if value > 0:
+        return Answer(1, value)
+    return Answer(-1, -value - 1) if value < 0 else Answer(0, 0)
+
+
+def material_key(material: Material) -> int:
+    """The material as the reader of FENs packs it: four bits each of Q R B N, stronger side first."""
+    key = 0
+    for side in (material.stronger, material.weaker):
+        for letter in "QRBN":
+            key = key << 4 | side.count(letter)
+    return key
+
+
+def make_reader() -> _kernels.Reader:
+    pair = np.full((64, 64), -1, np.int16)
+    symmetry = np.zeros((64, 64), np.uint8)
+    for kings, placement in PLACEMENTS.items():
+        pair[kings], symmetry[kings] = placement
+    return _kernels.Reader(pair, symmetry, DIAGONAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a position's value stands."""
+
+    material: int
+    weaker_to_move: int
+    row: int
+
+
+class BlockCache:
+    """Decoded blocks, the least recently used given up first once `limit` bytes are held."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.held = 0
+        self.hits = self.misses = 0
+        self._blocks: OrderedDict[tuple[int, int, int], Values] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: tuple[int, int, int], table: Table) -> Values:
+        with self._lock:
+            if (values := self._blocks.get(key)) is not None:
+                self._blocks.move_to_end(key)
+                self.hits += 1
+                return values
+            self.misses += 1
+            # Decoded under the lock: a reader of Arrow is not promised to bear two threads at once.
+            values = table.block(key[1], key[2])
+            self._blocks[key] = values
+            self.held += values.nbytes
+            while self.held > self.limit and len(self._blocks) > 1:
+                self.held -= self._blocks.popitem(last=False)[1].nbytes
+            return values
+
+    def drop(self) -> None:
+        with self._lock:
+            self._blocks.clear()
+            self.held = 0
+
+
+class Tablebase:
+    """The tables of some directories, opened when they are first asked."""
+
+    def __init__(self, cache_bytes: int = CACHE_BYTES) -> None:
+        self.directories: list[Path] = []
+        self.cache = BlockCache(cache_bytes)
+        self._reader = make_reader()
+        self._paths: dict[int, Path] = {}
+        self._tables: dict[int, Table] = {}
+        self._lock = Lock()
+
+    def add_directory(self, directory: str | Path) -> int:
+        """Add the tables of a directory; how many there were that no earlier directory had."""
+        directory = Path(directory)
+        if not directory.is_dir():
+            raise MissingTableError(f"no directory of tables at {directory}")
+        before = len(self._paths)
+        for path in sorted(directory.glob("*.dtc.arrow")):
+            self._paths.setdefault(material_key(Material.parse(path.name.split(".")[0])), path)
+        self.directories.append(directory)
+        return len(self._paths) - before
+
+    @property
+    def paths(self) -> list[Path]:
+        return list(self._paths.values())
+
+    # ---- one position -----------------------------------------------------------------------------------------
+
+    def probe(self, source: Source) -> Answer:
+        """The value of a position; MissingTableError if no table has it."""
+        place = self._place(source)
+        if place.material == 0:
+            return Answer(0, 0)
+        table = self._table(place.material)
+        block, at = divmod(place.row, BLOCK)
+        values = self.cache.get((place.material, block, place.weaker_to_move), table)
+        return answer_of(int(values[at]))
+
+    def probe_wdl(self, source: Source) -> int:
+        return self.probe(source).wdl
+
+    def probe_dtc(self, source: Source) -> int:
+        return self.probe(source).dtc
+
+    def get_wdl(self, source: Source, default: Default | None = None) -> int | Default | None:
+        try:
+            return self.probe_wdl(source)
+        except MissingTableError:
+            return default
+
+    def get_dtc(self, source: Source, default: Default | None = None) -> int | Default | None:
+        try:
+            return self.probe_dtc(source)
+        except MissingTableError:
+            return default
+
+    def _place(self, source: Source) -> Place:
+        text = _text(source)
+        status, side, material, row = self._reader.read([text])
+        if status[0] != _GOOD:
+            status, side, material, row = self._reader.read([_coverable(text)])
+        return Place(int(material[0]), int(side[0]), int(row[0]))
+
+    def _table(self, key: int) -> Table:
+        with self._lock:
+            if key not in self._tables:
+                if key not in self._paths:
+                    raise self._missing(_material(key))
+                self._tables[key] = Table(self._paths[key])
+            return self._tables[key]
+
+    def table(self, material: Material) -> Table:
+        """The opened table of a material; MissingTableError if there is none."""
+        return self._table(material_key(material))
+
+    def _missing(self, material: Material) -> MissingTableError:
+        where = ", ".join(map(str, self.directories)) or "no directory"
+        return MissingTableError(f"no table of {material} in {where}; kingpair build {material}")
+
+    # ---- many positions ---------------------------------------------------------------------------------------
+
+    def probe_batch(self, fens: Sequence[str]) -> Answers:
+        """The values of many FENs at once.  A position that cannot be is an error that names its number."""
+        fens = list(fens)
+        status, side, material, row = self._reader.read(fens)
+        known = np.ones(len(fens), bool)
+        for i in np.flatnonzero(status != _GOOD):
+            known[i] = self._look_closer(fens, int(i), side, material, row)
+        values = np.zeros(len(fens), np.int16)
+        for key in map(int, np.unique(material[known])):
+            chosen = np.flatnonzero(known & (material == key))
+            if key == 0:
+                continue
+            if key not in self._paths:
+                known[chosen] = False
+            else:
+                values[chosen] = self._gather(key, row[chosen], side[chosen])
+        wdl = np.sign(values).astype(np.int8)
+        return Answers(wdl, np.where(wdl < 0, values + 1, values), known)
+
+    def _look_closer(
+        self,
+        fens: list[str],
+        i: int,
+        side: NDArray[np.uint8],
+        material: NDArray[np.uint32],
+        row: NDArray[np.int64],
+    ) -> bool:
+        try:
+            place = self._place(fens[i])
+        except MissingTableError:
+            return False
+        except BadPosition as error:
+            raise BadPosition(f"position {i}: {error}") from error
+        side[i], material[i], row[i] = place.weaker_to_move, place.material, place.row
+        return True
+
+    def _gather(
+        self, key: int, rows: NDArray[np.int64], sides: NDArray[np.uint8]
+    ) -> NDArray[np.int16]:
+        table = self._table(key)
+        blocks = (rows // BLOCK) * 2 + sides
+        order = np.argsort(blocks, kind="stable")
+        out = np.empty(len(rows), np.int16)
+        starts = np.flatnonzero(np.diff(blocks[order], prepend=-1))
+        for start, stop in zip(starts, [*starts[1:], len(rows)], strict=True):
+            chosen = order[start:stop]
+            block, side = divmod(int(blocks[chosen[0]]), 2)
+            values = self.cache.get((key, block, side), table)
+            out[chosen] = values[rows[chosen] - block * BLOCK]
+        return out
+
+    # ---- closing ----------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        with self._lock:
+            self.cache.drop()
+            for table in self._tables.values():
+                table.close()
+            self._tables.clear()
+            self._paths.clear()
+
+    def __enter__(self) -> "Tablebase":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def open_tablebase(directory: str | Path, *, cache_bytes: int = CACHE_BYTES) -> Tablebase:
+    """The tables of a directory; more can be added."""
+    tablebase = Tablebase(cache_bytes)
+    tablebase.add_directory(directory)
+    return tablebase
+
+
+def _text(source: Source) -> str:
+    if isinstance(source, str):
+        return source
+    return fen(source) if isinstance(source, Position) else source.fen()
+
+
+def _coverable(text: str) -> str:
+    """What the quick reader did not take: say why, or spell it so that it does."""
+    position = parse_fen(text)
+    material, _ = material_of(position)
+    if "P" in material.letters:
+        raise MissingTableError(f"no table of {material}: pawns are not yet solved")
+    if material.men > MEN_MAX:
+        raise MissingTableError(f"no table of {material}: {material.men} men, at most {MEN_MAX}")
+    if position.castling:
+        raise MissingTableError(f"no table of {material} covers castling rights")
+    return fen(position)
+
+
+def _material(key: int) -> Material:
+    counts = [key >> shift & 15 for shift in range(28, -1, -4)]
+    letters = "".join(letter * n for letter, n in zip("QRBNQRBN", counts, strict=True))
+    first = sum(counts[:4])
+    return Material(letters[:first], letters[first:])
