@@ -1,12 +1,14 @@
-"""A build: the closure of some materials, wave by wave, each solved for both colours and published as a table.
+"""A build: the closure of some materials, wave by wave, each solved for both colours and
+published as a table.
 
-What is there already and sound is not built again; what an interrupted run logged is gone on from.  A material's
-logs lie beside the tables in `.MATERIAL.METRIC.build/` until its table has its name.
+What is there already and sound is not built again; what an interrupted run logged is gone on
+from.  A material's logs lie beside the tables in `.MATERIAL.METRIC.build/` until its table has
+its name.
 
     for each material of each wave:
         exits from the smaller tables
         for each colour that has men: passes, logged and committed          (coordinator.solve)
-        paint the columns from the logs, publish, drop the logs             (workers.painting, workers.table)
+        paint the columns from the logs, publish, drop the logs             (workers.painting)
 """
 
 import fcntl
@@ -22,13 +24,13 @@ from typing import NamedTuple
 from coordinator.plan import Estimate, check_directory, check_memory, estimate, waves
 from coordinator.solve import is_over, passes
 from workers.analysis import Analysis
-from workers.domain import Domain
+from workers.domain import Domain, domain_of
 from workers.errors import CannotBuild, DamagedTable, ForeignTable
 from workers.exits import Exits, exits_of
 from workers.material import STRONGER, WEAKER, Material
 from workers.painting import Logs, Painter
 from workers.passlog import Pass, PassLog
-from workers.table import LEVEL, LEVEL_COMPACT, Counts, Identity, Table, publish, table_name
+from workers.table import LEVEL, LEVEL_COMPACT, Counts, Identity, Part, Table, publish, table_name
 from workers.threads import Threads
 
 
@@ -46,7 +48,7 @@ class Request:
     compact: bool = False
 
 
-# ---- what happens, for whoever watches ------------------------------------------------------------------------------
+# ---- what happens, for whoever watches ----
 
 
 class Planned(NamedTuple):
@@ -85,7 +87,7 @@ Event = Planned | Started | Committed | Painting | Published
 Listener = Callable[[Event], None]
 
 
-# ---- the build -------------------------------------------------------------------------------------------------------------
+# ---- the build ----
 
 
 class Directory:
@@ -106,7 +108,9 @@ class Directory:
         return {str(m): self.columns(m).digest for m in names}
 
     def has(self, material: Material) -> bool:
-        """Whether the material's table is there, sound, and rests on the smaller tables that are there."""
+        """Whether the material's table is there, sound, and rests on the smaller tables that are
+        there.
+        """
         path = self.path / table_name(material, self.metric)
         if not path.exists():
             return False
@@ -148,7 +152,9 @@ def _build(request: Request, directory: Directory, listen: Listener) -> None:
 def _sorted_out(
     request: Request, directory: Directory
 ) -> tuple[tuple[tuple[Material, ...], ...], tuple[Material, ...]]:
-    """The waves of what is missing, and what is there.  What rests on a table to be built is built again."""
+    """The waves of what is missing, and what is there.  What rests on a table to be built is
+    built again.
+    """
     todo: list[tuple[Material, ...]] = []
     present: list[Material] = []
     missing: set[Material] = set()
@@ -177,7 +183,7 @@ class Solver:
     def solve(self, material: Material) -> None:
         start = time.monotonic()
         self.listen(Started(material))
-        domain = Domain(material)
+        domain = domain_of(material)
         smaller = self.directory.smaller(material)
         logs_at = self.request.out / f".{material}.{self.request.metric}.build"
         if not self.request.resume:
@@ -217,7 +223,7 @@ class Solver:
         painter = Painter(domain, logs, self.threads, level)
         counts: Counts = {}
 
-        def parts() -> Iterator[object]:
+        def parts() -> Iterator[Part]:
             yield from painter.parts(identity)
             counts.update(painter.counts())
 
@@ -240,7 +246,9 @@ def _logs(at: Path, material: Material, metric: str, smaller: dict[str, str]) ->
                 "winner": winner,
                 "smaller": smaller,
             }
-            logs[winner] = PassLog(at / f"{'stronger' if winner == STRONGER else 'weaker'}.log", identity)
+            logs[winner] = PassLog(
+                at / f"{'stronger' if winner == STRONGER else 'weaker'}.log", identity
+            )
         yield logs
     except OSError as error:
         raise CannotBuild(f"cannot write {at}: {error.strerror or error}") from error
@@ -257,7 +265,9 @@ def _alone(out: Path) -> Iterator[None]:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError:
-        raise CannotBuild(f"another build is writing to {out}; wait for it or choose another --out") from None
+        raise CannotBuild(
+            f"another build is writing to {out}; wait for it or choose another --out"
+        ) from None
     finally:
         os.close(fd)
 

@@ -1,7 +1,8 @@
 """What a build is made of: the closure in waves, and what each material will take.
 
-Estimates of memory are formulas over the sizes of sets, and hold.  Estimates of disk rest on measured averages: a table
-compresses to between 0.02 and 0.17 bytes a value, a pass log to less than twice its table.
+Estimates of memory are formulas over the sizes of sets, and hold.  Estimates of disk rest on
+measured averages: a table compresses to between 0.02 and 0.17 bytes a value, a pass log to less
+than twice its table.
 """
 
 import os
@@ -24,7 +25,9 @@ LOG_BYTES_PER_VALUE = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What one material takes: slots of one side to move, bytes of a set of them, peak memory, disk."""
+    """What one material takes: slots of one side to move, bytes of a set of them, peak memory,
+    disk.
+    """
 
     material: Material
     slots: int
@@ -55,7 +58,7 @@ def estimate(material: Material, threads: int) -> Estimate:
 
 def _bitmap(axes: int) -> int:
     """Bytes of a set; with fewer than two men besides the kings a row is padded to 64 words."""
-    return len(PAIRS) * max(512, 64**axes // 8)
+    return len(PAIRS) * max(512, (1 << 6 * axes) // 8)
 
 
 def waves(materials: Iterable[Material]) -> tuple[tuple[Material, ...], ...]:
@@ -63,7 +66,9 @@ def waves(materials: Iterable[Material]) -> tuple[tuple[Material, ...], ...]:
 
 
 def available_memory() -> int:
-    """What this process may still take: the machine's available memory, or less if its group is limited."""
+    """What this process may still take: the machine's available memory, or less if its group is
+    limited.
+    """
     with open("/proc/meminfo", encoding="ascii") as lines:
         fields = dict(line.split(":", 1) for line in lines)
     available = int(fields["MemAvailable"].split()[0]) << 10
@@ -101,7 +106,8 @@ def check_directory(out: Path, estimates: Iterable[Estimate]) -> None:
     # Estimates of disk are rough: only what is hopeless is refused.
     if free < room // 4:
         raise CannotBuild(
-            f"{out} has {gib(free)} free, the build takes about {gib(room)}; make room or choose another --out"
+            f"{out} has {gib(free)} free, the build takes about {gib(room)}; "
+            "make room or choose another --out"
         )
 
 

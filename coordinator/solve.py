@@ -1,9 +1,10 @@
 """The analysis of one colour as a loop over passes, in the letters of the paper.
 
-    L_0 at once;  then for n = 1, 2, ...:   W_n from L_{n-1},   L_n from W_n,   until one of them is empty.
+    L_0 at once;  then for n = 1, 2, ...:  W_n from L_{n-1}, L_n from W_n, until one is empty
 
-The loop does not know what a position is: it asks for the steps, and says when a pass is complete.  A pass is committed
-when every part of it has been handed to the log; the log makes it durable.
+The loop does not know what a position is: it asks for the steps, and says when a pass is
+complete.  A pass is committed when every part of it has been handed to the log; the log makes it
+durable.
 """
 
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from workers.passlog import Pass
 
 
 class Steps(Protocol):
-    """What carries an analysis from pass to pass; each says how many distinct positions it found."""
+    """What carries an analysis from pass to pass; each says how many positions it found."""
 
     def lose_at_once(self) -> int: ...
     def win(self, depth: int) -> int: ...
@@ -23,7 +24,9 @@ class Steps(Protocol):
 
 
 def is_over(passes: list[Pass]) -> bool:
-    """Nothing can follow a pass that found no position lost; pass 0 is followed by the exits of pass 1."""
+    """Nothing can follow a pass that found no position lost; pass 0 is followed by the exits of
+    pass 1.
+    """
     return bool(passes) and passes[-1].depth > 0 and passes[-1].lost == 0
 
 

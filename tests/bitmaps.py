@@ -116,8 +116,10 @@ class Held:
         }
 
     def marks_are_exact(self, layer: Layer, pair: int) -> bool:
+        """No unit that holds a bit is unmarked, none without is marked; and `live` is no less."""
         occupied = units_occupied(self.defined(layer, pair))
-        return bool((occupied == self.occupied(layer, pair)).all())
+        exact = bool((occupied == self.occupied(layer, pair)).all())
+        return exact and int(layer.live[self.place[pair]]) >= int(np.count_nonzero(occupied))
 
     def contains(self, layer: Layer, position: Position) -> bool:
         pair, squares = position

@@ -1,10 +1,16 @@
-"""What the tests of the kernels share: each runs at every instruction-set level of this machine."""
+"""What the tests share: every instruction-set level of this machine, and a directory of small tables."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from coordinator.build import Request, build
 from workers import _kernels
+from workers.material import Material
+
+BUILT = ("KQvKR", "KRvKR", "KRvKN", "KNvKN", "KBBvK", "KBNvK")
+"""What the directory of small tables was built for; what these rest on is there too."""
 
 
 @pytest.fixture(scope="module", params=_kernels.levels())
@@ -13,3 +19,11 @@ def level(request: pytest.FixtureRequest) -> Iterator[str]:
     _kernels.use_level(request.param)
     yield request.param
     _kernels.use_level(before)
+
+
+@pytest.fixture(scope="session")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tables of 3 and 4 men, built once for all tests: read them, change only a copy."""
+    directory = tmp_path_factory.mktemp("tables")
+    build(Request(tuple(map(Material.parse, BUILT)), directory, threads=2), lambda event: None)
+    return directory

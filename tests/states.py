@@ -29,6 +29,7 @@ from workers.reference import (
     unmove,
 )
 
+NO_EXITS = Exits()
 STEPS = ("lose_at_once", "win", "lose")
 
 
@@ -38,11 +39,11 @@ class State:
     winner: int
     targets: tuple[int, ...]
     held: tuple[int, ...]
-    lost: Positions
-    won: Positions
-    open_w: Positions
-    open_l: Positions
-    exits: Exits
+    lost: Positions = frozenset()
+    won: Positions = frozenset()
+    open_w: Positions = frozenset()
+    open_l: Positions = frozenset()
+    exits: Exits = NO_EXITS
 
 
 MATERIALS = {men: [m for m in every(men) if "P" not in m.letters] for men in (3, 4, 5, 6)}

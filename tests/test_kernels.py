@@ -37,25 +37,8 @@ from workers.reference import NOTHING, Exits, Layers, Position, Positions, captu
 
 pytestmark = pytest.mark.usefixtures("level")
 
-SEEDS = [
-    *range(24),
-    *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(24, 200)),
-]
-DENSE = [*range(8), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 48))]
-
-
-# The twin itself
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_a_move_is_the_converse_of_an_un_move(seed: int) -> None:
-    s, side = state(seed), seed // 4 % 2
-    before = reference.unmove(s.material, s.won, side)
-    assert all(not s.won.isdisjoint(moves(s.material, position, side)) for position in before)
-    for position in s.won:
-        for after in moves(s.material, position, side):
-            if reference.is_legal(s.material, side, after):
-                assert position in reference.unmove(s.material, [after], side)
+SEEDS = [*range(12), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(12, 120))]
+DENSE = [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 40))]
 
 
 # Legality
@@ -77,10 +60,13 @@ def legal_positions(material: Material, to_move: int, pairs: tuple[int, ...]) ->
 def test_legal_positions_are_those_of_the_twin(material: Material, to_move: int) -> None:
     chance = random.Random(material.name)
     pairs = tuple(range(len(PAIRS))) if material.men == 3 else some_pairs(chance, 2)
-    held, expected = everything(material), legal_positions(material, to_move, pairs)
-    for pair in pairs:
-        slots = {number(squares) for at, squares in expected if at == pair}
-        assert set(marked(legal_words(held, pair, to_move)).tolist()) == slots
+    held = everything(material)
+    found = {
+        (pair, squares_of(held.men, int(slot)))
+        for pair in pairs
+        for slot in marked(legal_words(held, pair, to_move))
+    }
+    assert found == legal_positions(material, to_move, pairs)
 
 
 @pytest.mark.parametrize("seed", range(16))
@@ -123,25 +109,13 @@ def test_a_step_finds_what_its_equation_says(step: str, seed: int) -> None:
     assert held.positions(found, s.targets) == expected(step, seed)
     assert held.positions(left) == open_before(step, s) - expected(step, seed)
     assert counts.sum() == len(expected(step, seed))
-
-
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_step_leaves_exact_marks(step: str, seed: int) -> None:
-    s = state(seed)
-    held = Held(s.material, s.held)
-    b = bitmaps_of(held, s)
-    run(step, held, s, b)
-    found, left = outcome(step, b)
     for pair in s.targets:
         assert held.marks_are_exact(found, pair)
         assert held.marks_are_exact(left, pair)
-        assert found.live[held.place[pair]] == np.count_nonzero(held.occupied(found, pair))
-        assert left.live[held.place[pair]] >= np.count_nonzero(held.occupied(left, pair))
 
 
 @pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("seed", [seed for seed in range(24) if seed % 4 < 3])
+@pytest.mark.parametrize("seed", [seed for seed in range(12) if seed % 4 < 3])
 def test_a_step_counts_distinct_positions(step: str, seed: int) -> None:
     s = state(seed)
     held = Held(s.material, s.held)
@@ -151,7 +125,7 @@ def test_a_step_counts_distinct_positions(step: str, seed: int) -> None:
         assert count == sum(at == pair for at, _ in distinct)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_a_step_writes_only_to_its_own_partitions(seed: int) -> None:
     s = state(seed)
     held = Held(s.material, s.held)
@@ -164,7 +138,7 @@ def test_a_step_writes_only_to_its_own_partitions(seed: int) -> None:
             assert (held.occupied(old, pair) == held.occupied(new, pair)).all()
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(4))
 def test_a_step_leaves_its_scratch_space_empty(seed: int) -> None:
     """So the second of two analyses in the same space is right, too."""
     first = state(seed)
@@ -187,7 +161,7 @@ def same_bytes(held: Held, s: State) -> tuple[bytes, ...]:
     return tuple(parts)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", range(4))
 def test_every_level_gives_the_same_bytes(seed: int, level: str) -> None:
     s = state(seed)
     held = Held(s.material, s.held)
@@ -221,7 +195,6 @@ def test_what_is_open_at_first_is_legal_and_no_escape(seed: int) -> None:
         assert (held.words(b.open_l, pair) == legal_l & ~closed).all()
         for layer in (b.open_w, b.open_l):
             assert held.marks_are_exact(layer, pair)
-            assert layer.live[held.place[pair]] == np.count_nonzero(held.occupied(layer, pair))
 
 
 # Captures, each captor of each captive by itself
@@ -245,18 +218,31 @@ def captor_and_captive() -> Iterator[tuple[Material, int, int]]:
 def test_whoever_can_capture_into_a_lost_position_wins(
     material: Material, captor: int, captive: int
 ) -> None:
-    chance = random.Random(captor * 8 + captive)
-    winner = 1 - material.sides[captive]
+    chance, winner = random.Random(captor * 8 + captive), 1 - material.sides[captive]
     targets = some_pairs(chance, 2)
     held = Held(material, read_by(chance, targets))
-    smaller = {captive: some_smaller(chance, material, 1 - winner, held.pairs)[captive]}
-    winning = {p for p in captures(material, winner, smaller) if p[0] in targets}
+    lost = some_smaller(chance, material, 1 - winner, held.pairs)[captive]
+    winning = {p for p in captured(material, winner, captor, captive, lost) if p[0] in targets}
     assert winning
-    exits = Exits(lost=smaller)
-    s = State(material, winner, targets, tuple(held.pairs), set(), set(), winning, set(), exits)
+    s = State(
+        material,
+        winner,
+        targets,
+        tuple(held.pairs),
+        open_w=winning,
+        exits=Exits(lost={captive: lost}),
+    )
     b = bitmaps_of(held, s)
     run("win", held, s, b)
     assert held.positions(b.won, targets) == winning
+
+
+def captured(
+    material: Material, side: int, captor: int, captive: int, left: Positions
+) -> set[Position]:
+    if captor < 0:
+        return reference.captures_by_king(side, captive, left)
+    return reference.captures_by_man(material, captor, captive, left)
 
 
 # Dense states
@@ -360,8 +346,8 @@ def analysed(material: Material, winner: int, exits: Exits) -> Iterator[Layers]:
 
 
 def everywhere(material: Material, winner: int, exits: Exits) -> State:
-    every, none = tuple(range(len(PAIRS))), frozenset[Position]()
-    return State(material, winner, every, every, none, none, none, none, exits)
+    every = tuple(range(len(PAIRS)))
+    return State(material, winner, every, every, exits=exits)
 
 
 @cache

@@ -1,1 +1,3 @@
-"""What: the data plane. Geometry, index, kernels, analysis, tables and probing; no cluster, no server, no terminal."""
+"""What: the data plane. Geometry, index, kernels, analysis, tables and probing; no cluster, no
+server, no terminal.
+"""

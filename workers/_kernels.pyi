@@ -29,7 +29,9 @@ class Domain:
     def rows(self) -> int: ...
 
 class Layer:
-    def __init__(self, words: Words, occupied: NDArray[np.uint8], live: NDArray[np.uint32]) -> None: ...
+    def __init__(
+        self, words: Words, occupied: NDArray[np.uint8], live: NDArray[np.uint32]
+    ) -> None: ...
 
 class Scratch:
     def __init__(self, domain: Domain, /) -> None: ...
@@ -47,20 +49,53 @@ Pairs = NDArray[np.int16]
 Counts = NDArray[np.uint64]
 
 def prepare(
-    domain: Domain, pairs: Pairs, winner: int, not_won: Smaller, open_w: Layer, open_l: Layer,
-    scratch: Scratch, /,
+    domain: Domain,
+    pairs: Pairs,
+    winner: int,
+    not_won: Smaller,
+    open_w: Layer,
+    open_l: Layer,
+    scratch: Scratch,
+    /,
 ) -> None: ...
 def lose_at_once(
-    domain: Domain, pairs: Pairs, winner: int, won: Smaller, open_w: Layer, open_l: Layer,
-    lost: Layer, canonical: Words | None, counts: Counts, scratch: Scratch, /,
+    domain: Domain,
+    pairs: Pairs,
+    winner: int,
+    won: Smaller,
+    open_w: Layer,
+    open_l: Layer,
+    lost: Layer,
+    canonical: Words | None,
+    counts: Counts,
+    scratch: Scratch,
+    /,
 ) -> None: ...
 def win(
-    domain: Domain, pairs: Pairs, winner: int, lost_after: Smaller, lost: Layer, open_w: Layer,
-    won: Layer, canonical: Words | None, counts: Counts, scratch: Scratch, /,
+    domain: Domain,
+    pairs: Pairs,
+    winner: int,
+    lost_after: Smaller,
+    lost: Layer,
+    open_w: Layer,
+    won: Layer,
+    canonical: Words | None,
+    counts: Counts,
+    scratch: Scratch,
+    /,
 ) -> None: ...
 def lose(
-    domain: Domain, pairs: Pairs, winner: int, won: Layer, open_w: Layer, open_l: Layer,
-    lost: Layer, canonical: Words | None, counts: Counts, scratch: Scratch, /,
+    domain: Domain,
+    pairs: Pairs,
+    winner: int,
+    won: Layer,
+    open_w: Layer,
+    open_l: Layer,
+    lost: Layer,
+    canonical: Words | None,
+    counts: Counts,
+    scratch: Scratch,
+    /,
 ) -> None: ...
 def legal(domain: Domain, pair: int, to_move: int, out: Words, scratch: Scratch, /) -> None: ...
 def pack(domain: Domain, pairs: Pairs, layer: Layer, /) -> tuple[bytes, list[int]]: ...

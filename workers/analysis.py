@@ -4,9 +4,9 @@
     W_n = (unmove_w(L_{n-1}) | exits_w) & open_w              `win`       exits only for n = 1
     L_n = (unmove_l(W_n) & open_l) - unmove_l(open_w)         `lose`
 
-Four bitmaps last from pass to pass: open_w and open_l, what each side may still be found to be, and the frontiers
-W_n and L_n, of which only occupied rows are ever looked at.  What a pass finds goes to the pass log the moment a chunk
-of partitions is done; depths are not kept here.
+Four bitmaps last from pass to pass: open_w and open_l, what each side may still be found to be,
+and the frontiers W_n and L_n, of which only occupied rows are ever looked at.  What a pass finds
+goes to the pass log the moment a chunk of partitions is done; depths are not kept here.
 
 Memory: four bitmaps, 4 x 462 x 64^m / 8 bytes, and 3 partitions of scratch a thread.
 """
@@ -22,7 +22,7 @@ from workers.domain import Domain
 from workers.exits import Exits
 from workers.geometry import PAIRS
 from workers.passlog import Found, PassLog
-from workers.threads import Chunk, Scratches, Threads, chunks_of
+from workers.threads import Chunk, Threads, chunks_of
 
 Tally = NDArray[np.uint64]  # distinct positions found, per partition
 
@@ -35,7 +35,7 @@ class Analysis:
     ) -> None:
         self.domain, self.winner, self.exits, self.log = domain, winner, exits, log
         self._threads = threads
-        self._scratches: Scratches = threads.scratches(domain)
+        self._scratches = threads.scratches(domain)
         self._chunks = chunks_of(domain.axes)
         self.open_w, self.open_l, self.won, self.lost = (
             Layer(len(PAIRS), domain.kernel.rows) for _ in range(4)
@@ -140,7 +140,7 @@ class Analysis:
     def _pack(self, chunk: Chunk, layer: Layer) -> tuple[bytes, list[int]]:
         return _kernels.pack(self.domain.kernel, chunk, layer.kernel)
 
-    # ---- going on from a log ----------------------------------------------------------------------------------
+    # ---- going on from a log ----
 
     def replay(self) -> None:
         """After `prepare`: take out all that the log found, and put back the last lost layer."""

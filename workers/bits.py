@@ -1,7 +1,8 @@
-"""Memory for sets of positions: large, zeroed, aligned, and on huge pages where the system has them.
+"""Memory for sets of positions: large, zeroed, aligned, and on huge pages where the system has
+them.
 
-A bitmap of a six-man material is 0.9 GiB.  Anonymous memory costs nothing until it is written, and is given back
-the moment the last view of it goes.
+A bitmap of a six-man material is 0.9 GiB.  Anonymous memory costs nothing until it is written,
+and is given back the moment the last view of it goes.
 """
 
 import mmap

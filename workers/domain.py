@@ -1,10 +1,11 @@
 """A domain: the men of a material over the 462 king pairs, as the kernels and the index see it.
 
-    slot = pair * 64^m + squares of the men, the last man least significant          m = men besides the kings
+    slot = pair * 64^m + squares of the m men, the last man least significant
 
-A slot is *canonical* if it is the one by which its position is counted and stored: like men in ascending order, and
-where both kings stand on the long diagonal the smaller of the position and its mirror image.  Every other slot is an
-implementation matter: the kernels solve it along with the rest, and no count ever shows it.
+A slot is *canonical* if it is the one by which its position is counted and stored: like men in
+ascending order, and where both kings stand on the long diagonal the smaller of the position and
+its mirror image.  Every other slot is an implementation matter: the kernels solve it along with
+the rest, and no count ever shows it.
 """
 
 from collections.abc import Sequence
@@ -47,10 +48,13 @@ class Domain:
         return out
 
     def placements(self) -> int:
-        """Distinct ways to place the men on different squares, whoever is to move and in check or not."""
+        """Distinct ways to place the men on different squares, whoever is to move and in check or
+        not.
+        """
         scratch = _kernels.Scratch(self.kernel)
         on_diagonal = int(DIAGONAL.sum())
-        # Every partition off the diagonal has as many as another: the squares left to the men are 62 in each.
+        # Every partition off the diagonal has as many as another: the squares left to the men are
+        # 62 in each.
         off = popcount(self.counted(int(np.argmin(DIAGONAL)), -1, scratch))
         on = sum(popcount(self.counted(int(p), -1, scratch)) for p in np.flatnonzero(DIAGONAL))
         return off * (len(PAIRS) - on_diagonal) + on

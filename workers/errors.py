@@ -6,9 +6,8 @@
     ├── BadMaterial (ValueError)        a name that is no material, or not solved yet
     ├── BadPosition (ValueError)        a FEN that does not parse, or a position the rules forbid
     ├── MissingTableError (KeyError)    no table for a material; names it
-    ├── DamagedTable (OSError)          truncated, digest wrong, not a table at all; names file and block
+    ├── DamagedTable (OSError)          truncated, altered, no table at all; names file and block
     ├── ForeignTable (ValueError)       a sound table, but of another material, metric or version
-    ├── DamagedLog (OSError)            a pass log whose beginning cannot be trusted
     └── CannotBuild (RuntimeError)      memory, disk or permission that is lacking; says how much
 
 A message is one line: what was wrong, with the values, and what would work.
@@ -42,10 +41,6 @@ class DamagedTable(KingpairError, OSError):
 
 class ForeignTable(KingpairError, ValueError):
     """A sound table that is not the one its name promises."""
-
-
-class DamagedLog(KingpairError, OSError):
-    """A pass log that cannot be read from its beginning."""
 
 
 class CannotBuild(KingpairError, RuntimeError):

@@ -1,15 +1,17 @@
 """Exits: captures into the smaller tables, as sets over the partitions of the larger one.
 
-When a man of side s is taken, it is s that moves next, in the smaller material.  So of each smaller table one column
-matters, that of s to move, and three sets of it:
+When a man of side s is taken, it is s that moves next, in the smaller material.  So of each
+smaller table one column matters, that of s to move, and three sets of it:
 
-    won       s wins        the loser s' opponent gave away ...  an exit that is no escape for it (winner s)
-    not_won   s does not    an escape for s' opponent (winner s)
-    lost      s loses       an exit that wins for s' opponent (winner: the other side)
+    won       s wins       a forced conversion for the other side, if it has nothing else
+    not_won   s does not   an escape for the other side
+    lost      s loses      a capture that wins for the other side
 
-They are in the frame of the larger material: its king pairs, its order of men, all slots and not only canonical ones.
+They are in the frame of the larger material: its king pairs, its order of men, all slots and not
+only canonical ones.
 
-Cost: the smaller column is read once; three bitmaps of 462 x 64^(m-1) / 8 bytes for each man that can be taken.
+Cost: the smaller column is read once; three bitmaps of 462 x 64^(m-1) / 8 bytes for each man that
+can be taken.
 """
 
 from typing import NamedTuple, Protocol
@@ -81,7 +83,8 @@ def _load(material: Material, capture: Capture, tables: Tables, threads: Threads
     sets = _smaller_sets(smaller, tables, to_move, threads)
     if not capture.swapped:
         return sets
-    # `survivors` lists our men in the smaller table's order; we need the place of each of ours in it.
+    # `survivors` lists our men in the smaller table's order; we need the place of each of ours in
+    # it.
     ours = sorted(capture.survivors)
     axes = [capture.survivors.index(man) for man in ours]
     return _Sets(*(_reframed(smaller, axes, words, threads) for words in sets))

@@ -1,8 +1,9 @@
 """Squares, the eight symmetries of the board, and the 462 king pairs.
 
-A square is 0..63, a1 = 0, h1 = 7, a8 = 56.  A symmetry is three bits: 1 mirrors the files, 2 mirrors the ranks, and
-4 then swaps files and ranks.  A king pair is an ordered pair (stronger king, weaker king) that do not touch; under the
-eight symmetries the 3,612 pairs fall into 462 orbits, each named by its smallest image.  A partition is one orbit.
+A square is 0..63, a1 = 0, h1 = 7, a8 = 56.  A symmetry is three bits: 1 mirrors the files, 2
+mirrors the ranks, and 4 then swaps files and ranks.  A king pair is an ordered pair (stronger
+king, weaker king) that do not touch; under the eight symmetries the 3,612 pairs fall into 462
+orbits, each named by its smallest image.  A partition is one orbit.
 
 Everything is derived here and asserted; nothing is pasted.
 """
@@ -48,7 +49,9 @@ def on_diagonal(square: int) -> bool:
 
 
 class Placement(NamedTuple):
-    """Where a pair of kings is kept: its partition, and the symmetry that shows the board as kept there."""
+    """Where a pair of kings is kept: its partition, and the symmetry that shows the board as kept
+    there.
+    """
 
     pair: int
     symmetry: int
@@ -76,7 +79,9 @@ DIAGONAL: NDArray[np.bool_] = np.array([on_diagonal(a) and on_diagonal(b) for a,
 
 
 class Step(NamedTuple):
-    """A king's step out of a partition: the one it enters, the symmetry that shows ours as theirs, the square."""
+    """A king's step out of a partition: the one it enters, the symmetry that shows ours as
+    theirs, the square.
+    """
 
     pair: int
     symmetry: int
@@ -98,7 +103,9 @@ def steps(pair: int, side: int) -> tuple[Step, ...]:
 
 @cache
 def king_arrays() -> tuple[NDArray[np.uint8], NDArray[np.int16]]:
-    """The kings [side][pair] and their steps [side][pair][8][pair, symmetry, square] (padded with -1)."""
+    """The kings [side][pair] and their steps [side][pair][8][pair, symmetry, square] (padded with
+    -1).
+    """
     kings = np.array(PAIRS, dtype=np.uint8).T.copy()
     table = np.full((2, len(PAIRS), 8, 3), -1, dtype=np.int16)
     for side, pair in product((0, 1), range(len(PAIRS))):

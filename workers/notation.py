@@ -101,11 +101,12 @@ def pgn(
         known |= {"SetUp": "1", "FEN": fen(start)}
     tags = ROSTER | dict(headers or {}) | known
     head = "".join(f'[{name} "{_quoted(value)}"]\n' for name, value in tags.items())
-    text = " ".join([*_numbered(start, moves), result.value])
+    text = " ".join([*numbered(start, moves), result.value])
     return head + "\n" + _wrapped(text) + "\n"
 
 
-def _numbered(position: Position, moves: Iterable[Move]) -> Iterator[str]:
+def numbered(position: Position, moves: Iterable[Move]) -> Iterator[str]:
+    """The moves in SAN with their numbers, as separate words."""
     for i, move in enumerate(moves):
         if position.turn is Colour.WHITE:
             yield f"{position.full_move}."

@@ -1,8 +1,9 @@
 """From the pass logs to the columns of a table.
 
-Depths are not kept while solving: a partition's columns are painted at the end, from what each pass logged.  A layer
-W_n paints n where the winner is to move, a layer L_n paints -n - 1 where the loser is; what no layer paints is a draw.
-Rows that hold no position then repeat the row before them, which costs next to nothing once compressed.
+Depths are not kept while solving: a partition's columns are painted at the end, from what each
+pass logged.  A layer W_n paints n where the winner is to move, a layer L_n paints -n - 1 where
+the loser is; what no layer paints is a draw. Rows that hold no position then repeat the row
+before them, which costs next to nothing once compressed.
 
 Cost: a byte written per decided position and one per row that is none; the rest is compression.
 """
@@ -12,15 +13,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from workers import _kernels
 from workers.domain import Domain, popcount, slot_squares
 from workers.fen import fen
 from workers.geometry import DIAGONAL, PAIRS
 from workers.material import STRONGER, WEAKER, Material
-from workers.passlog import Found, Pass, PassLog
+from workers.passlog import Found, Pass, PassLog, Stream
 from workers.position import EMPTY, Colour, Position
-from workers.table import COLUMNS, Counts, Identity, Part, Values, encode, schema_of
+from workers.table import BLOCK, COLUMNS, Counts, Identity, Part, Values, encode, schema_of
 from workers.threads import Chunk, Threads, chunks_of
 
 Logs = dict[int, PassLog]  # by winner
@@ -28,6 +30,11 @@ Logs = dict[int, PassLog]  # by winner
 
 def value_of(found: Found) -> int:
     return found.depth if found.won else -found.depth - 1
+
+
+def _paint(domain: Domain, stream: Stream, value: int, column: Values) -> None:
+    sound = _kernels.paint(domain.kernel, stream, value, column)
+    assert sound, "a stream whose checksum held does not unpack"
 
 
 def mover_of(winner: int, won: bool) -> int:
@@ -54,32 +61,37 @@ class Painter:
         self.dtype = dtype_of(self.logs)
         self._scratches = self.threads.scratches(self.domain)
         self._legal = np.zeros((2, len(PAIRS)), np.int64)
+        # Partitions painted together: one, or as many small ones as a chunk has.
+        self._together = 1 if self.domain.slots >= BLOCK else len(chunks_of(self.domain.axes)[0])
+        size = self._together * self.domain.slots
+        self._canvases = self.threads.pool(lambda: np.zeros((2, size), self.dtype))
 
     def parts(self, identity: Identity) -> Iterator[Part]:
         """The parts in order.  Once they are consumed, `counts` is complete."""
         schema = schema_of(identity, self.dtype)
+        return self.threads.stream(
+            lambda chunk: self._part(chunk, schema), chunks_of(self.domain.axes)
+        )
 
-        def job(chunk: Chunk) -> Part:
-            white, black = self._columns(chunk)
-            return encode(schema, white, black, self.level)
-
-        return self.threads.stream(job, chunks_of(self.domain.axes))
-
-    def _columns(self, chunk: Chunk) -> tuple[Values, Values]:
-        slots = self.domain.slots
-        columns = np.zeros((2, len(chunk) * slots), self.dtype)
-        for winner, log in self.logs.items():
-            for found, streams in log.streams(chunk):
-                column = columns[mover_of(winner, found.won)]
-                for i, stream in enumerate(streams):
-                    part = column[i * slots : (i + 1) * slots]
-                    sound = _kernels.paint(self.domain.kernel, stream, value_of(found), part)
-                    assert sound, "a stream whose checksum held does not unpack"
-        with self._scratches.lend() as scratch:
-            for i, pair in enumerate(map(int, chunk)):
-                for side in (STRONGER, WEAKER):
-                    self._fill(columns[side][i * slots : (i + 1) * slots], pair, side, scratch)
-        return columns[0], columns[1]
+    def _part(self, chunk: Chunk, schema: pa.Schema) -> Part:
+        layers = [
+            (mover_of(winner, found.won), value_of(found), streams)
+            for winner, log in self.logs.items()
+            for found, streams in log.streams(chunk)
+        ]
+        part = Part([], [], [])
+        with self._canvases.lend() as canvas, self._scratches.lend() as scratch:
+            for at in range(0, len(chunk), self._together):
+                columns = canvas[:, : len(chunk[at : at + self._together]) * self.domain.slots]
+                columns[:] = 0
+                for i, pair in enumerate(map(int, chunk[at : at + self._together])):
+                    these = columns[:, i * self.domain.slots : (i + 1) * self.domain.slots]
+                    for side, value, streams in layers:
+                        _paint(self.domain, streams[at + i], value, these[side])
+                    for side in (STRONGER, WEAKER):
+                        self._fill(these[side], pair, side, scratch)
+                part.extend(encode(schema, columns[0], columns[1], self.level))
+        return part
 
     def _fill(self, column: Values, pair: int, side: int, scratch: _kernels.Scratch) -> None:
         counted = self.domain.counted(pair, side, scratch)
@@ -87,7 +99,9 @@ class Painter:
         _kernels.fill(column, counted[: self.domain.slots // 64])
 
     def counts(self) -> Counts:
-        """What the table holds: distinct positions by side to move, result and moves, and the longest of each."""
+        """What the table holds: distinct positions by side to move, result and moves, and the
+        longest of each.
+        """
         placements = self.domain.placements()
         counts: Counts = {
             name: self._side_counts(side, placements) for side, name in enumerate(COLUMNS)
@@ -125,7 +139,7 @@ class Painter:
                     continue
                 for pair, stream in zip(map(int, chunk), streams, strict=True):
                     column[:] = 0
-                    _kernels.paint(self.domain.kernel, stream, 1, column)
+                    _paint(self.domain, stream, 1, column)
                     canonical = self.domain.canonical_of(bool(DIAGONAL[pair]))
                     bits = np.unpackbits(canonical.view(np.uint8), bitorder="little")
                     slots = np.flatnonzero(column & bits[: column.size])

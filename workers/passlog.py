@@ -1,17 +1,22 @@
-"""The pass log: what each pass found, on disk.  Thompson's RES vector, the checkpoint and the live histogram in one.
+"""The pass log: what each pass found, on disk.  Thompson's RES vector, the checkpoint and the
+live histogram in one.
 
-A log belongs to one analysis (a material, a metric, a winner).  It is a file of records, appended and never changed:
+A log belongs to one analysis (a material, a metric, a winner).  It is a file of records, appended
+and never changed:
 
-    record  = "kpl1" | kind u8 | won u8 | depth u16 | chunk u32 | size u64 | check u64 | payload (size bytes)
+    record  = "kpl1" | kind u8 | won u8 | depth u16 | chunk u32 | size u64 | check u64 | payload
     kind 0  = identity     payload: JSON that must agree for the log to be gone on from
-    kind 1  = layer        payload: size u64, then zstd of  count u32 | end u64 per partition | their streams (streams.hpp)
+    kind 1  = layer        payload: size u64 | zstd of (count u32 | end u64 per partition |
+                           their streams, as streams.hpp describes them)
     kind 2  = commit       payload: JSON {"won": n, "lost": n} of the pass `depth`
 
-`check` is the xxh3 of the record's other fields and payload.  All integers are little-endian.  A pass is committed once
-its commit record is on disk and synced; whatever follows the last whole commit is cut off when the log is opened again.
+`check` is the xxh3 of the record's other fields and payload.  All integers are little-endian.  A
+pass is committed once its commit record is on disk and synced; whatever follows the last whole
+commit is cut off when the log is opened again.
 
-Packing and compression run in the threads that found the layer; one thread writes and syncs behind them, and syncs as
-many passes at once as have come in meanwhile.  So the cost is a byte or so a position, and no pass waits for the disk.
+Packing and compression run in the threads that found the layer; one thread writes and syncs
+behind them, and syncs as many passes at once as have come in meanwhile.  So the cost is a byte or
+so a position, and no pass waits for the disk.
 """
 
 import json
@@ -48,7 +53,9 @@ class Pass(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Which part of which layer: positions won (or lost) at `depth`, in the chunk that begins with `chunk`."""
+    """Which part of which layer: positions won (or lost) at `depth`, in the chunk that begins
+    with `chunk`.
+    """
 
     depth: int
     won: bool
@@ -65,7 +72,9 @@ def _codec() -> pa.Codec:
 
 
 class PassLog:
-    """A log open for appending; `passes` are the committed ones, also those found when it was opened."""
+    """A log open for appending; `passes` are the committed ones, also those found when it was
+    opened.
+    """
 
     def __init__(self, path: Path, identity: dict[str, object]) -> None:
         self.path = path
@@ -84,7 +93,7 @@ class PassLog:
         """The depth of the last committed pass, -1 before the first."""
         return self.passes[-1].depth if self.passes else -1
 
-    # ---- writing ----------------------------------------------------------------------------------------------
+    # ---- writing ----
 
     def append(self, found: Found, packed: tuple[bytes, list[int]]) -> None:
         """Add a part of a layer.  Compresses in the calling thread."""
@@ -141,16 +150,18 @@ class PassLog:
         if self._failure is None:
             os.fsync(self._fd)
 
-    # ---- reading ----------------------------------------------------------------------------------------------
+    # ---- reading ----
 
-    def streams(self, chunk: Sequence[int] | NDArray[np.int16]) -> Iterator[tuple[Found, list[Stream]]]:
+    def streams(
+        self, chunk: Sequence[int] | NDArray[np.int16]
+    ) -> Iterator[tuple[Found, list[Stream]]]:
         """What each pass found in a chunk of partitions: a stream for each of them."""
         first = int(chunk[0])
         for found in sorted(f for f in self._places if f.chunk == first):
             yield found, self._read(self._places[found])
 
     def _read(self, place: _Place) -> list[Stream]:
-        payload = os.pread(self._fd, place.size, place.offset)
+        payload = memoryview(os.pread(self._fd, place.size, place.offset))
         size = int.from_bytes(payload[:8], "little")
         whole = np.frombuffer(_codec().decompress(payload[8:], size), np.uint8)
         count = int(whole[:4].view(np.uint32)[0])
@@ -160,7 +171,9 @@ class PassLog:
         return [streams[a:b] for a, b in zip(starts, ends, strict=True)]
 
     def _recover(self, identity: bytes) -> int:
-        """Take up what an earlier run committed; cut off the rest; begin anew if it was another build's."""
+        """Take up what an earlier run committed; cut off the rest; begin anew if it was another
+        build's.
+        """
         end = 0
         places: dict[Found, _Place] = {}
         for kind, found, offset, payload in _records(self._fd):

@@ -2,11 +2,12 @@
 
 A move's value is that of the position before it if this move is made:
 
-    win    1 if it mates or converts (captures into a won table), else one more than the loser has left
+    win    1 if it mates or converts (captures into a won table), else one more than is left then
     loss   0 if it is a capture into a lost table, else what the winner then needs
 
-The winner takes the shortest way to the next conversion, the loser the longest; of equal moves the mate, then the one
-that does best in the phase after, then the first in the alphabet, so that a line is the same wherever it is asked.
+The winner takes the shortest way to the next conversion, the loser the longest; of equal moves
+the mate, then the one that does best in the phase after, then the first in the alphabet, so that
+a line is the same wherever it is asked.
 """
 
 from collections.abc import Iterator
@@ -20,7 +21,9 @@ from workers.probe import Answer, Tablebase
 
 
 class Option(NamedTuple):
-    """A legal move, what it is worth to the mover (None: no table), and whether it leaves the table."""
+    """A legal move, what it is worth to the mover (None: no table), and whether it leaves the
+    table.
+    """
 
     move: Move
     uci: str
@@ -62,7 +65,14 @@ def _rank(option: Option) -> tuple[object, ...]:
     if answer is None or after is None:
         return 1, 0, 0, False, 0, option.uci
     # The winner hurries, the loser delays: also in the phase after a conversion.
-    return 0, -answer.wdl, answer.wdl * answer.moves, not option.mate, answer.wdl * after.moves, option.uci
+    return (
+        0,
+        -answer.wdl,
+        answer.wdl * answer.moves,
+        not option.mate,
+        answer.wdl * after.moves,
+        option.uci,
+    )
 
 
 class Step(NamedTuple):
@@ -74,16 +84,21 @@ class Step(NamedTuple):
 
 
 def best_line(tablebase: Tablebase, position: Position) -> Iterator[Step]:
-    """The best moves of both sides up to mate; none in a draw.  Ends early where a table is missing."""
+    """The best moves of both sides up to mate; none in a draw.  Where a table that the best move
+    leads into is missing, MissingTableError.
+    """
     while True:
         answer = tablebase.probe(position)
         if answer.wdl == 0:
             return
-        best = options(tablebase, position)
-        if not best:
+        found = options(tablebase, position)
+        if not found:
             return
-        yield Step(position, best[0], answer)
-        position = play(position, best[0].move)
+        if found[0].answer != answer:
+            unknown = next(option.move for option in found if option.answer is None)
+            tablebase.probe(play(position, unknown))
+        yield Step(position, found[0], answer)
+        position = play(position, found[0].move)
 
 
 def result_of(position: Position, answer: Answer) -> Result:

@@ -1,15 +1,17 @@
 """Asking finished tables: nothing is built, no cluster and no server is needed.
 
     with open_tablebase("tables") as tablebase:
-        tablebase.probe_wdl("8/8/8/8/Q7/5k2/8/K3r3 w - - 0 1")      # 1: White wins
-        tablebase.probe_dtc("8/8/8/8/Q7/5k2/8/K3r3 w - - 0 1")      # 31: in 31 moves to mate or conversion
+        tablebase.probe_wdl("8/8/8/8/Q7/5k2/8/K3r3 w - - 0 1")  # 1: White wins
+        tablebase.probe_dtc("8/8/8/8/Q7/5k2/8/K3r3 w - - 0 1")  # 31: moves to mate or conversion
 
-Positions are FEN strings, or anything with a `fen()` method such as python-chess's Board.  Values are those of the side
-to move, as python-chess's probers give them: `wdl` is 1, 0 or -1; `dtc` is positive in a win, negative in a loss, and 0
-in a draw or where the loss is already there (mate, or a forced conversion): `wdl` tells these apart.
+Positions are FEN strings, or anything with a `fen()` method such as python-chess's Board.  Values
+are those of the side to move, as python-chess's probers give them: `wdl` is 1, 0 or -1; `dtc` is
+positive in a win, negative in a loss, and 0 in a draw or where the loss is already there (mate,
+or a forced conversion): `wdl` tells these apart.
 
-A cold probe maps the file, decompresses one block and checks its digest; decoded blocks stay in a cache of bounded
-size that all threads share.  A batch reads its FENs in C++, sorts them by block and gathers with numpy.
+A cold probe maps the file, decompresses one block and checks its digest; decoded blocks stay in a
+cache of bounded size that all threads share.  A batch reads its FENs in C++, sorts them by block
+and gathers with numpy.
 """
 
 from collections import OrderedDict
@@ -72,7 +74,9 @@ def answer_of(value: int) -> Answer:
 
 
 def material_key(material: Material) -> int:
-    """The material as the reader of FENs packs it: four bits each of Q R B N, stronger side first."""
+    """The material as the reader of FENs packs it: four bits each of Q R B N, stronger side
+    first.
+    """
     key = 0
     for side in (material.stronger, material.weaker):
         for letter in "QRBN":
@@ -154,7 +158,7 @@ class Tablebase:
     def paths(self) -> list[Path]:
         return list(self._paths.values())
 
-    # ---- one position -----------------------------------------------------------------------------------------
+    # ---- one position ----
 
     def probe(self, source: Source) -> Answer:
         """The value of a position; MissingTableError if no table has it."""
@@ -207,10 +211,12 @@ class Tablebase:
         where = ", ".join(map(str, self.directories)) or "no directory"
         return MissingTableError(f"no table of {material} in {where}; kingpair build {material}")
 
-    # ---- many positions ---------------------------------------------------------------------------------------
+    # ---- many positions ----
 
     def probe_batch(self, fens: Sequence[str]) -> Answers:
-        """The values of many FENs at once.  A position that cannot be is an error that names its number."""
+        """The values of many FENs at once.  A position that cannot be is an error that names its
+        number.
+        """
         fens = list(fens)
         status, side, material, row = self._reader.read(fens)
         known = np.ones(len(fens), bool)
@@ -260,7 +266,7 @@ class Tablebase:
             out[chosen] = values[rows[chosen] - block * BLOCK]
         return out
 
-    # ---- closing ----------------------------------------------------------------------------------------------
+    # ---- closing ----
 
     def close(self) -> None:
         with self._lock:

@@ -159,23 +159,29 @@ def _steps_into(side: int) -> list[list[tuple[int, Step]]]:
 
 
 def captures(material: Material, mover: int, smaller: Smaller) -> set[Position]:
-    """Put the captive where its captor stands after the capture; then take the captor back."""
     found = set()
     for captive, positions in smaller.items():
+        found |= captures_by_king(mover, captive, positions)
         for captor in _men(material, mover):
-            met = {_met(position, captive, captor) for position in positions}
-            found |= unmove_man(material, met, captor)
-        found |= _captures_by_king(mover, captive, positions)
+            found |= captures_by_man(material, captor, captive, positions)
     return found
 
 
-def _met(position: Position, captive: int, captor: int) -> Position:
+def captures_by_man(
+    material: Material, captor: int, captive: int, positions: Positions
+) -> set[Position]:
+    """Put the captive where its captor stands after the capture; then take the captor back."""
+    return unmove_man(material, {_met(p, captor, captive) for p in positions}, captor)
+
+
+def _met(position: Position, captor: int, captive: int) -> Position:
     pair, left = position
     square = left[captor - (captor > captive)]
     return pair, (*left[:captive], square, *left[captive:])
 
 
-def _captures_by_king(side: int, captive: int, positions: Positions) -> set[Position]:
+def captures_by_king(side: int, captive: int, positions: Positions) -> set[Position]:
+    """The captive stood where the king has stepped to."""
     found = set()
     for pair, left in positions:
         for before, step in _steps_into(side)[pair]:

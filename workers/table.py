@@ -1,6 +1,8 @@
-"""The table: the finished answer for one material and metric, as an Arrow IPC file that any Arrow reader opens.
+"""The table: the finished answer for one material and metric, as an Arrow IPC file that any Arrow
+reader opens.
 
-A file is named `MATERIAL.METRIC.arrow`, such as `KQvKR.dtc.arrow`.  It has two columns of small integers,
+A file is named `MATERIAL.METRIC.arrow`, such as `KQvKR.dtc.arrow`.  It has two columns of small
+integers,
 
     white    the value with White to move, White being the side that the name mentions first
     black    the value with Black to move
@@ -9,28 +11,29 @@ int8 where all values fit, else int16.  The row of a position is its slot:
 
     row = pair * 64^m + square of man 0 * 64^(m-1) + ... + square of man m-1
 
-Men are counted weaker side first, each side's in the order Q R B N (KQvKR: man 0 the black rook, man 1 the white
-queen); squares are numbered a1 = 0, b1 = 1, ..., h8 = 63.  To find the row of a position: swap colours if Black has
-the stronger men; turn the board by that of the eight symmetries which makes (white king, black king) smallest; `pair`
-is the place of these two among all 462 pairs so found, in ascending order.  Like men stand in ascending order.  If both
-kings are on the diagonal a1-h8, the smaller row of the position and its mirror image counts.
+Men are counted weaker side first, each side's in the order Q R B N (KQvKR: man 0 the black rook,
+man 1 the white queen); squares are numbered a1 = 0, b1 = 1, ..., h8 = 63.  To find the row of a
+position: swap colours if Black has the stronger men; turn the board by that of the eight
+symmetries which makes (white king, black king) smallest; `pair` is the place of these two among
+all 462 pairs so found, in ascending order.  Like men stand in ascending order.  If both kings are
+on the diagonal a1-h8, the smaller row of the position and its mirror image counts.
 
-A value is in moves of the winner, counted to the end of the phase (metric dtc: to mate or to the capture that leads
-into a smaller won table; a loser who is forced to capture has reached it):
+A value is in moves of the winner, counted to the end of the phase (metric dtc: to mate or to the
+capture that leads into a smaller won table; a loser who is forced to capture has reached it):
 
     n > 0    the side to move wins in n moves
     0        draw
     n < 0    the side to move loses in -n - 1 moves: -1 is mate on the board, or a forced conversion
 
-A row that is no position (two men on a square, side not to move in check, not the canonical slot) repeats the row
-before it and means nothing.
+A row that is no position (two men on a square, side not to move in check, not the canonical slot)
+repeats the row before it and means nothing.
 
-Record batches hold 65,536 rows each (the last one what is left), compressed with zstd.  The schema's metadata has
-under `kingpair` the identity as JSON: format, material, metric, index, and the digests of the smaller tables it rests
-on.  The footer's metadata has
+Record batches hold 65,536 rows each (the last one what is left), compressed with zstd.  The
+schema's metadata has under `kingpair` the identity as JSON: format, material, metric, index, and
+the digests of the smaller tables it rests on.  The footer's metadata has
 
-    kingpair.counts     JSON: distinct positions by side to move, result and moves; the longest of each kind
-    kingpair.blocks     xxh3-64 of the values of each block, 16 hex digits each: white, black, white, black, ...
+    kingpair.counts     JSON: distinct positions by side to move, result and moves; the longest
+    kingpair.blocks     xxh3-64 of the values of each block, 16 hex digits: white, black, ...
     kingpair.digest     blake2b-128 over identity, counts and blocks: the digest of the whole
 
 so that a damaged block is found when it is read, and a damaged footer when the file is opened.
@@ -61,7 +64,7 @@ FORMAT = 1
 INDEX = "462 king pairs x 64^m"
 BLOCK = 65536
 COLUMNS = ("white", "black")
-LEVEL, LEVEL_COMPACT = 3, 19
+LEVEL, LEVEL_COMPACT = 1, 19
 
 Values = NDArray[np.int8] | NDArray[np.int16]
 Counts = dict[str, Any]
@@ -94,15 +97,22 @@ class Identity:
         return json.dumps(identity, sort_keys=True)
 
 
-# ---- writing ----------------------------------------------------------------------------------------------------
+# ---- writing ----
 
 
 class Part(NamedTuple):
-    """Consecutive blocks as they stand in the file: encapsulated messages, their sizes, the digests of their values."""
+    """Consecutive blocks as they stand in the file: encapsulated messages, their sizes, the
+    digests of their values.
+    """
 
-    data: pa.Buffer
+    data: list[pa.Buffer]
     sizes: list[tuple[int, int]]  # metadata, body
     digests: list[str]
+
+    def extend(self, other: "Part") -> None:
+        self.data.extend(other.data)
+        self.sizes.extend(other.sizes)
+        self.digests.extend(other.digests)
 
 
 def schema_of(identity: Identity, dtype: np.dtype[Any]) -> pa.Schema:
@@ -117,20 +127,30 @@ def encode(schema: pa.Schema, white: Values, black: Values, level: int) -> Part:
         compression=pa.Codec("zstd", compression_level=level), use_threads=False
     )
     sink = pa.BufferOutputStream()
-    ends, digests = [], []
+    ends: list[int] = []
+    digests: list[str] = []
     with pa.ipc.new_stream(sink, schema, options=options) as writer:
         for at in range(0, len(white), BLOCK):
             columns = [column[at : at + BLOCK] for column in (white, black)]
             writer.write_batch(pa.record_batch([pa.array(c) for c in columns], schema=schema))
             ends.append(sink.tell())
-            digests += [xxhash.xxh3_64_hexdigest(c) for c in columns]
+            digests += map(_block_digest, columns)
     data = sink.getvalue()
     start = _message_size(data, 0)
     sizes = []
     for begin, end in zip([start, *ends[:-1]], ends, strict=True):
         metadata = _message_size(data, begin)
         sizes.append((metadata, end - begin - metadata))
-    return Part(data.slice(start, ends[-1] - start), sizes, digests)
+    return Part([data.slice(start, ends[-1] - start)], sizes, digests)
+
+
+def _joined(blocks: list[Values]) -> Values:
+    joined: Values = np.concatenate(blocks)  # type: ignore[assignment]
+    return joined
+
+
+def _block_digest(values: Values) -> str:
+    return xxhash.xxh3_64_hexdigest(values.data)
 
 
 def _message_size(data: pa.Buffer, at: int) -> int:
@@ -184,7 +204,8 @@ def _write(
     places: list[tuple[int, int, int]] = []
     digests: list[str] = []
     for part in parts:
-        file.write(part.data)
+        for data in part.data:
+            file.write(data)
         for metadata, body in part.sizes:
             places.append((at, metadata, body))
             at += metadata + body
@@ -206,7 +227,8 @@ def _digest(identity: str, counts: str, blocks: str) -> str:
     return whole.hexdigest()
 
 
-# ---- the footer: the one piece of the format that pyarrow writes only for batches it has compressed itself ---------------
+# ---- the footer: the one piece of the format that pyarrow writes only for batches it has
+# compressed itself ---------------
 
 
 def _footer(
@@ -279,7 +301,7 @@ def _offsets(b: flatbuffers.Builder, offsets: list[int]) -> int:
     return int(b.EndVector())
 
 
-# ---- reading ---------------------------------------------------------------------------------------------------
+# ---- reading ----
 
 
 class Table:
@@ -293,7 +315,8 @@ class Table:
             metadata = self._readers[0].metadata
             identity = self._readers[0].schema.metadata[b"kingpair"].decode()
             counts, blocks, digest = (
-                metadata[f"kingpair.{key}".encode()].decode() for key in ("counts", "blocks", "digest")
+                metadata[f"kingpair.{key}".encode()].decode()
+                for key in ("counts", "blocks", "digest")
             )
             stated = json.loads(identity)
         except (pa.ArrowInvalid, OSError, KeyError, TypeError, UnicodeDecodeError) as error:
@@ -338,13 +361,14 @@ class Table:
         except (pa.ArrowInvalid, OSError) as error:
             raise self._damaged(block, column) from error
         at = 16 * (2 * block + column)
-        if xxhash.xxh3_64_hexdigest(values) != self._digests[at : at + 16]:
+        if _block_digest(values) != self._digests[at : at + 16]:
             raise self._damaged(block, column)
         return values
 
     def _damaged(self, block: int, column: int) -> DamagedTable:
         return DamagedTable(
-            f"{self.path}: block {block} of column {COLUMNS[column]} is damaged; build the table again"
+            f"{self.path}: block {block} of column {COLUMNS[column]} is damaged; "
+            "build the table again"
         )
 
     def values(self, pair: int, side: int) -> Values:
@@ -352,7 +376,7 @@ class Table:
         first, last = pair * self._slots, (pair + 1) * self._slots
         blocks = [self._kept(i, side) for i in range(first // BLOCK, -(-last // BLOCK))]
         start = first // BLOCK * BLOCK
-        values = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+        values = blocks[0] if len(blocks) == 1 else _joined(blocks)
         return values[first - start : last - start]
 
     def _kept(self, block: int, side: int) -> Values:

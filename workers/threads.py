@@ -1,14 +1,16 @@
-"""Threads inside a worker: chunks of partitions, a scratch space for each thread.
+"""Threads inside a worker: chunks of partitions, and what each thread needs for itself.
 
-The kernels release the GIL and write only to the partitions they were given, so what comes out does not depend on
-how many threads there are or who did what.  The chunks depend on the material alone.
+The kernels release the GIL and write only to the partitions they were given, so what comes out
+does not depend on how many threads there are or who did what.  The chunks depend on the material
+alone.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from queue import SimpleQueue
 from types import TracebackType
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +20,14 @@ from workers.domain import ALL_PAIRS, Domain
 from workers.geometry import PAIRS
 
 Result = TypeVar("Result")
+Lent = TypeVar("Lent")
 Chunk = NDArray[np.int16]
 
 
 def chunks_of(axes: int) -> tuple[Chunk, ...]:
-    """The partitions in pieces worth a call: all at once up to four men, 16 a piece for five, 4 for six."""
+    """The partitions in pieces worth a call: all at once up to four men, 16 a piece for five, 4
+    for six.
+    """
     size = {0: 462, 1: 462, 2: 462, 3: 16}.get(axes, 4)
     return tuple(
         np.ascontiguousarray(ALL_PAIRS[at : at + size]) for at in range(0, len(PAIRS), size)
@@ -36,11 +41,17 @@ class Threads:
         self.count = count
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="kernels")
 
-    def scratches(self, domain: Domain) -> "Scratches":
-        return Scratches(domain, self.count)
+    def scratches(self, domain: Domain) -> "Pool[_kernels.Scratch]":
+        return self.pool(lambda: _kernels.Scratch(domain.kernel))
+
+    def pool(self, make: Callable[[], Lent]) -> "Pool[Lent]":
+        """One for each thread."""
+        return Pool(make, self.count)
 
     def map(self, job: Callable[[Chunk], Result], chunks: Iterable[Chunk]) -> list[Result]:
-        """The results in the order of the chunks; the first failure is raised once all have ended."""
+        """The results in the order of the chunks; the first failure is raised once all have
+        ended.
+        """
         return list(self._all(job, chunks))
 
     def _all(self, job: Callable[[Chunk], Result], chunks: Iterable[Chunk]) -> Iterator[Result]:
@@ -81,30 +92,18 @@ class Threads:
         self.close()
 
 
-class Scratches:
-    """As many scratch spaces as there are threads, lent out one at a time."""
+class Pool(Generic[Lent]):
+    """As many of a thing as there are threads, lent out one at a time."""
 
-    def __init__(self, domain: Domain, count: int) -> None:
-        self._free: SimpleQueue[_kernels.Scratch] = SimpleQueue()
+    def __init__(self, make: Callable[[], Lent], count: int) -> None:
+        self._free: SimpleQueue[Lent] = SimpleQueue()
         for _ in range(count):
-            self._free.put(_kernels.Scratch(domain.kernel))
+            self._free.put(make())
 
-    def lend(self) -> "Loan":
-        return Loan(self._free)
-
-
-class Loan:
-    """A scratch space for the length of a `with`."""
-
-    def __init__(self, free: "SimpleQueue[_kernels.Scratch]") -> None:
-        self._free = free
-
-    def __enter__(self) -> _kernels.Scratch:
-        self._scratch = self._free.get()
-        return self._scratch
-
-    def __exit__(self, *error: object) -> None:
-        self._free.put(self._scratch)
-
-
-
+    @contextmanager
+    def lend(self) -> Iterator[Lent]:
+        lent = self._free.get()
+        try:
+            yield lent
+        finally:
+            self._free.put(lent)

@@ -1,0 +1,111 @@
+"""What goes wrong becomes one line on stderr and an exit code, here and nowhere else.
+
+A traceback is for programmer's errors alone.
+"""
+
+import errno
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from workers.errors import (
+    BadMaterial,
+    BadPosition,
+    CannotBuild,
+    DamagedTable,
+    ForeignTable,
+    KingpairError,
+    MissingTableError,
+)
+
+
+class ExitCode(IntEnum):
+    OK = 0
+    BAD_INPUT = 2
+    NO_TABLE = 3
+    DAMAGED = 4
+    CANNOT = 5
+    INTERRUPTED = 130
+    NO_READER = 141
+
+
+EXIT_CODES: dict[type[KingpairError], ExitCode] = {
+    BadMaterial: ExitCode.BAD_INPUT,
+    BadPosition: ExitCode.BAD_INPUT,
+    MissingTableError: ExitCode.NO_TABLE,
+    DamagedTable: ExitCode.DAMAGED,
+    ForeignTable: ExitCode.DAMAGED,
+    CannotBuild: ExitCode.CANNOT,
+}
+
+EXPLAINED = """\b
+Exit codes:
+    0  done
+    2  bad usage, no such material, or no such position
+    3  a table is missing
+    4  a table is damaged, or not what its name says
+    5  cannot be done here: memory, disk, permission, another build
+  130  interrupted; what was committed is kept
+  141  nobody reads the output any more
+"""
+
+# typer has click inside or beside itself, depending on its version: this is its UsageError either way.
+_UsageError = typer.BadParameter.__bases__[0]
+
+
+class Commands(TyperGroup):
+    """The commands, with every failure told in one line."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        with told():
+            code = super().main(*args, **kwargs | {"standalone_mode": False})
+            sys.stdout.flush()
+        sys.exit(code if isinstance(code, int) else ExitCode.OK)
+
+    def invoke(self, ctx: Any) -> Any:
+        # Here too: an interruption would come out of `main` without its message.
+        with told():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Failures inside end the program, with a line that says what was wrong and what would work."""
+    try:
+        yield
+    except KingpairError as error:
+        _end(str(error), next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind)))
+    except _UsageError as error:
+        _end(_usage(error), ExitCode.BAD_INPUT)
+    except KeyboardInterrupt as error:
+        _end(": ".join(["interrupted", *map(str, error.args)]), ExitCode.INTERRUPTED)
+    except MemoryError:
+        _end("out of memory; use fewer --threads or a larger machine", ExitCode.CANNOT)
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            _close_output()
+            sys.exit(ExitCode.NO_READER)
+        where = f"{error.filename}: " if error.filename else ""
+        _end(f"{where}{error.strerror or error}", ExitCode.CANNOT)
+
+
+def _end(message: str, code: ExitCode) -> None:
+    typer.echo(f"kingpair: {' '.join(message.split())}", err=True)
+    sys.exit(code)
+
+
+def _usage(error: Any) -> str:
+    message = error.format_message().rstrip(".")
+    command = error.ctx.command_path if error.ctx else "kingpair"
+    return f"{message[:1].lower()}{message[1:]}; see {command} --help"
+
+
+def _close_output() -> None:
+    """Let what is still buffered go nowhere, or Python complains at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,28 @@
+"""Disks that are full, as the kernel makes them: a limit on the size of a file, a tiny filesystem."""
+
+import resource
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+
+
+@contextmanager
+def files_end_at(size: int) -> Iterator[None]:
+    """No file of this process grows beyond `size` bytes: a write across it is short, the next fails."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@cache
+def can_mount() -> bool:
+    """Whether a child may have mounts of its own."""
+    if shutil.which("unshare") is None:
+        return False
+    trial = ["unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
+    return subprocess.run(trial, capture_output=True).returncode == 0
