@@ -25,10 +25,8 @@ Chunk = NDArray[np.int16]
 
 
 def chunks_of(axes: int) -> tuple[Chunk, ...]:
-    """The partitions in pieces worth a call: all at once up to four men, 16 a piece for five, 4
-    for six.
-    """
-    size = {0: 462, 1: 462, 2: 462, 3: 16}.get(axes, 4)
+    """The partitions in pieces worth a call: all at once up to four men, 33 of five, 4 of six."""
+    size = {0: 462, 1: 462, 2: 462, 3: 33}.get(axes, 4)
     return tuple(
         np.ascontiguousarray(ALL_PAIRS[at : at + size]) for at in range(0, len(PAIRS), size)
     )

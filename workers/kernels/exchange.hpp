@@ -98,13 +98,97 @@ inline Source source(const Domain& d, Layer layer, int pair) {
     return {layer.words + at * d.units() * 8, layer.occupied + at * d.rows()};
 }
 
+// One of the partitions that a king's step leads to, as its rows are read from here.
+struct Neighbour {
+    Source source;
+    int symmetry;
+    uint8_t turned[64];
+
+    size_t row(size_t high, size_t low, int outer) const {
+        return (outer == 2 ? size_t{turned[high]} * 64 : 0) + (outer >= 1 ? turned[low] : 0);
+    }
+};
+
+struct Neighbours {
+    int count = 0;
+    Neighbour item[8];
+
+    Neighbours(const Domain& d, int pair, int side, Layer layer) {
+        const Steps& steps = d.steps[side][pair];
+        for (int i = 0; i < steps.count; ++i) {
+            const Step& step = steps.step[i];
+            if (!layer.live[place_in(d, step.pair)]) continue;
+            Neighbour& n = item[count++];
+            n.source = source(d, layer, step.pair);
+            n.symmetry = step.symmetry;
+            for (int s = 0; s < 64; ++s) n.turned[s] = static_cast<uint8_t>(turned_square(step.symmetry, s));
+        }
+    }
+};
+
+template <class Put>
+inline void turn_row_by(int symmetry, const uint64_t* words, unsigned occupied, unsigned wanted, Put put) {
+    switch (symmetry) {
+        case 0: return turn_row<0>(words, occupied, wanted, put);
+        case 1: return turn_row<1>(words, occupied, wanted, put);
+        case 2: return turn_row<2>(words, occupied, wanted, put);
+        case 3: return turn_row<3>(words, occupied, wanted, put);
+        case 4: return turn_row<4>(words, occupied, wanted, put);
+        case 5: return turn_row<5>(words, occupied, wanted, put);
+        case 6: return turn_row<6>(words, occupied, wanted, put);
+        default: return turn_row<7>(words, occupied, wanted, put);
+    }
+}
+
+inline void prefetch_row(Source source, size_t row, unsigned units) {
+    for (; units; units &= units - 1) __builtin_prefetch(source.row(row) + 8 * lowest(units));
+}
+
+constexpr size_t AHEAD = 3;  // rows between asking memory for a row and using it
+
+// All neighbours of a row at once: they lie far apart in memory, so their reads overlap and the result is written once.
 template <class Op>
 inline void unmove_king(const Domain& d, int pair, int side, Layer layer, const uint8_t* want, Op op) {
-    const Steps& steps = d.steps[side][pair];
-    for (int i = 0; i < steps.count; ++i) {
-        const Step& step = steps.step[i];
-        if (layer.live[place_in(d, step.pair)])
-            pull_turned(d.men, step.symmetry, source(d, layer, step.pair), want, op);
+    const Neighbours neighbours(d, pair, side, layer);
+    const int outer = d.outer();
+    if (d.men < 2) {
+        for (int i = 0; i < neighbours.count; ++i)
+            pull_turned(d.men, neighbours.item[i].symmetry, neighbours.item[i].source, want, op);
+        return;
+    }
+    const size_t high_rows = outer == 2 ? 64 : 1, low_rows = outer >= 1 ? 64 : 1;
+    for (size_t high = 0; high < high_rows && neighbours.count; ++high) {
+        uint8_t lows[64];
+        size_t wanted_rows = 0;
+        for (size_t low = 0; low < low_rows; ++low) {
+            lows[wanted_rows] = static_cast<uint8_t>(low);
+            wanted_rows += want[high * 64 + low] != 0;
+        }
+        for (size_t k = 0; k < wanted_rows + AHEAD; ++k) {
+            if (k < wanted_rows)
+                for (int i = 0; i < neighbours.count; ++i) {
+                    const Neighbour& n = neighbours.item[i];
+                    const size_t from = n.row(high, lows[k], outer);
+                    const unsigned units = n.source.occupied[from];
+                    prefetch_row(n.source, from, n.symmetry ? units : units & want[high * 64 + lows[k]]);
+                }
+            if (k < AHEAD) continue;
+            const size_t low = lows[k - AHEAD], row = high * 64 + low;
+            const unsigned wanted = want[row];
+            Unit sum[8];
+            unsigned found = 0;
+            auto put = [&](int r, Unit v) {
+                sum[r] = found >> r & 1 ? sum[r] | v : v;
+                found |= 1u << r;
+            };
+            for (int i = 0; i < neighbours.count; ++i) {
+                const Neighbour& n = neighbours.item[i];
+                const size_t from = n.row(high, low, outer);
+                const unsigned units = n.source.occupied[from];
+                if (units) turn_row_by(n.symmetry, n.source.row(from), units, wanted, put);
+            }
+            for (; found; found &= found - 1) op(row, lowest(found), sum[lowest(found)]);
+        }
     }
 }
 

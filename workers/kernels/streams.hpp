@@ -135,13 +135,35 @@ bool restore(const Domain& d, int pair, const uint8_t* in, size_t size, Layer la
 
 // ---- columns of values --------------------------------------------------------------------------------------------
 
+// All ones in byte i where bit i of the word is set.
+inline Bytes bytes_of(uint64_t word) {
+    Bytes b = reinterpret_cast<Bytes>(broadcast(word));
+    b = __builtin_shufflevector(b, b, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 18, 18, 18, 18, 18, 18, 18, 18, 19,
+                                19, 19, 19, 19, 19, 19, 19, 36, 36, 36, 36, 36, 36, 36, 36, 37, 37, 37, 37, 37, 37, 37,
+                                37, 54, 54, 54, 54, 54, 54, 54, 54, 55, 55, 55, 55, 55, 55, 55, 55);
+    const Bytes bits = reinterpret_cast<Bytes>(broadcast(0x8040201008040201));
+    return reinterpret_cast<Bytes>((b & bits) == bits);
+}
+
+inline void blend(int8_t* column, uint64_t word, int8_t value) {
+    const Bytes mask = bytes_of(word);
+    Bytes held;
+    std::memcpy(&held, column, 64);
+    held = (held & ~mask) | (mask & static_cast<uint8_t>(value));
+    std::memcpy(column, &held, 64);
+}
+
+inline void blend(int16_t* column, uint64_t word, int16_t value) {
+    for (int i = 0; i < 64; ++i) column[i] = (word >> i & 1) ? value : column[i];
+}
+
 template <class T>
 inline void paint_word(T* column, uint64_t word, T value) {
     if (count_bits(word) <= FEW) {
         for (; word; word &= word - 1) column[lowest(word)] = value;
         return;
     }
-    for (int i = 0; i < 64; ++i) column[i] = (word >> i & 1) ? value : column[i];
+    blend(column, word, value);
 }
 
 template <class T>
