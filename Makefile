@@ -32,6 +32,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 WARNINGS_ARE_ERRORS ?= ON
 STRICT := --config-settings cmake.define.CMAKE_COMPILE_WARNING_AS_ERROR=$(WARNINGS_ARE_ERRORS)
 KERNELS := $(wildcard CMakeLists.txt workers/kernels/*)
+KERNEL_TESTS := $(patsubst %,tests/test_%.py,kernels streams slots refusals)
 SANITIZED := build/sanitize
 
 .PHONY: test fast check kernels sanitize bench format clean
@@ -89,7 +90,7 @@ sanitize: kernels
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	PYTHONPATH="$(SANITIZED)/root:$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')" \
-	    $(BIN)/python -P -S -m pytest --import-mode=append tests/test_kernels.py
+	    $(BIN)/python -P -S -m pytest --import-mode=append $(KERNEL_TESTS)
 
 bench: kernels
 	$(BIN)/kingpair bench

@@ -1,4 +1,4 @@
-"""What was typed becomes the types of the layers below, once, with an error that says what would work."""
+"""What was typed becomes the types of the layers below, or an error that says what would work."""
 
 import os
 import re
@@ -19,7 +19,7 @@ def materials_of(names: Iterable[str], men: int | None) -> tuple[Material, ...]:
     if men is not None:
         wanted += [m for n in range(3, men + 1) for m in every(n)]
     if not wanted:
-        raise BadMaterial(f"name a material, such as KQvKR, or say --men 3 to {MEN_MAX}")
+        raise BadMaterial(f"name a material, such as KQvKR, or use --men 3 to {MEN_MAX}")
     return tuple(dict.fromkeys(wanted))
 
 
@@ -30,14 +30,13 @@ def fen_of(words: Iterable[str]) -> str:
 
 def size_of(text: str) -> int:
     """Bytes of `12GiB`, `12 GB`, `12G`, `500MiB` or `1000000`; without the i, powers of 1000."""
-    matched = _SIZE.fullmatch(text.strip())
-    if not matched or not (size := _bytes(*matched.groups())):
-        raise typer.BadParameter(f"{text!r} is no amount of memory; use one such as 12GiB or 800MiB")
-    return size
-
-
-def _bytes(number: str, unit: str | None, binary: str | None) -> int:
-    return int(float(number) * (1024 if binary else 1000) ** _POWERS[unit.lower()]) if unit else int(float(number))
+    if matched := _SIZE.fullmatch(text.strip()):
+        number, unit, binary = matched.groups()
+        power = _POWERS[unit.lower()] if unit else 0
+        if size := int(float(number) * (1024 if binary else 1000) ** power):
+            return size
+    message = f"{text!r} is no amount of memory; use one such as 12GiB or 800MiB"
+    raise typer.BadParameter(message, param_hint="--memory")
 
 
 def cores() -> int:
@@ -52,6 +51,7 @@ def use_level(name: str | None) -> str | None:
 
         if name not in _kernels.levels():
             has = ", ".join(_kernels.levels())
-            raise typer.BadParameter(f"instruction set {name!r}; this machine has {has}")
+            message = f"no instruction set {name!r}; this machine has {has}"
+            raise typer.BadParameter(message, param_hint="--level, KINGPAIR_LEVEL")
         _kernels.use_level(name)
     return name

@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 from workers.errors import (
     BadMaterial,
     BadPosition,
+    BadSelection,
     CannotBuild,
     DamagedTable,
     ForeignTable,
@@ -38,6 +39,7 @@ class ExitCode(IntEnum):
 EXIT_CODES: dict[type[KingpairError], ExitCode] = {
     BadMaterial: ExitCode.BAD_INPUT,
     BadPosition: ExitCode.BAD_INPUT,
+    BadSelection: ExitCode.BAD_INPUT,
     MissingTableError: ExitCode.NO_TABLE,
     DamagedTable: ExitCode.DAMAGED,
     ForeignTable: ExitCode.DAMAGED,
@@ -55,8 +57,8 @@ Exit codes:
   141  nobody reads the output any more
 """
 
-# typer has click inside or beside itself, depending on its version: this is its UsageError either way.
-_UsageError = typer.BadParameter.__bases__[0]
+# typer has click inside or beside itself, depending on its version: click's UsageError either way.
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 
 class Commands(TyperGroup):
@@ -91,7 +93,7 @@ def told() -> Iterator[None]:
         if error.errno == errno.EPIPE:
             _close_output()
             sys.exit(ExitCode.NO_READER)
-        where = f"{error.filename}: " if error.filename else ""
+        where = f"{error.filename}: " if error.filename else "cannot write the output: "
         _end(f"{where}{error.strerror or error}", ExitCode.CANNOT)
 
 

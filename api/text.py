@@ -1,4 +1,4 @@
-"""Text for people: numbers, amounts and aligned columns, for a terminal of 80 columns and for a pipe.
+"""Text for people: numbers, amounts and aligned columns, on a terminal and through a pipe.
 
 No colours and no frames, so that what is seen can also be searched, sorted and pasted.
 """
@@ -23,7 +23,7 @@ def percent(part: int, whole: int) -> str:
     if whole == 0:
         return "-"
     share = 100 * part / whole
-    if 0 < part and share < 0.1:
+    if part > 0 and share < 0.1:
         return "< 0.1 %"
     return f"{min(share, 99.9):.1f} %" if part < whole else "100 %"
 
@@ -46,5 +46,7 @@ def columns(rows: Iterable[Sequence[str]], align: str, gap: str = "  ") -> Itera
     table = list(rows)
     widths = [max(map(len, cells)) for cells in zip_longest(*table, fillvalue="")]
     for row in table:
-        cells = (f"{cell:{way}{width}}" for cell, way, width in zip(row, align, widths, strict=False))
+        cells = (
+            f"{cell:{way}{width}}" for cell, way, width in zip(row, align, widths, strict=False)
+        )
         yield gap.join(cells).rstrip()

@@ -15,7 +15,7 @@ import fcntl
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +30,17 @@ from workers.exits import Exits, exits_of
 from workers.material import STRONGER, WEAKER, Material
 from workers.painting import Logs, Painter
 from workers.passlog import Pass, PassLog
-from workers.table import LEVEL, LEVEL_COMPACT, Counts, Identity, Part, Table, publish, table_name
+from workers.table import (
+    LEVEL,
+    LEVEL_COMPACT,
+    Counts,
+    Identity,
+    Part,
+    Table,
+    partial_of,
+    publish,
+    table_name,
+)
 from workers.threads import Threads
 
 
@@ -121,6 +131,11 @@ class Directory:
         except (DamagedTable, ForeignTable) as error:
             raise type(error)(f"{error} (kingpair build --force {material})") from error
 
+    def forget(self, material: Material) -> None:
+        """Another table has taken the name: what was open is not what is there."""
+        if (table := self._open.pop(material, None)) is not None:
+            table.close()
+
     def close(self) -> None:
         for table in self._open.values():
             table.close()
@@ -128,6 +143,8 @@ class Directory:
 
 def build(request: Request, listen: Listener) -> None:
     """Build everything asked for that is not there; raise CannotBuild if it cannot be done."""
+    if not request.out.exists():
+        check_memory(_estimates(request, waves(request.materials)), request.memory)
     check_directory(request.out, ())
     with _alone(request.out):
         directory = Directory(request.out, request.metric)
@@ -139,14 +156,30 @@ def build(request: Request, listen: Listener) -> None:
 
 def _build(request: Request, directory: Directory, listen: Listener) -> None:
     todo, present = _sorted_out(request, directory)
-    estimates = [estimate(m, request.threads) for wave in todo for m in wave]
+    estimates = _estimates(request, todo)
     check_memory(estimates, request.memory)
     check_directory(request.out, estimates)
     listen(Planned(todo, present))
+    for material in present:
+        _clear_remains(request, material)
     with Threads(request.threads) as threads:
         for wave in todo:
             for material in wave:
                 Solver(request, directory, threads, listen).solve(material)
+
+
+def _estimates(request: Request, todo: Iterable[Iterable[Material]]) -> list[Estimate]:
+    return [estimate(material, request.threads) for wave in todo for material in wave]
+
+
+def _logs_at(request: Request, material: Material) -> Path:
+    return request.out / f".{material}.{request.metric}.build"
+
+
+def _clear_remains(request: Request, material: Material) -> None:
+    """A run that died after, or while replacing, a table that is there left what nobody needs."""
+    shutil.rmtree(_logs_at(request, material), ignore_errors=True)
+    partial_of(request.out / table_name(material, request.metric)).unlink(missing_ok=True)
 
 
 def _sorted_out(
@@ -185,7 +218,7 @@ class Solver:
         self.listen(Started(material))
         domain = domain_of(material)
         smaller = self.directory.smaller(material)
-        logs_at = self.request.out / f".{material}.{self.request.metric}.build"
+        logs_at = _logs_at(self.request, material)
         if not self.request.resume:
             shutil.rmtree(logs_at, ignore_errors=True)
         with _logs(logs_at, material, self.request.metric, smaller) as logs:
@@ -193,6 +226,7 @@ class Solver:
             self.listen(Painting(material))
             counts = self._publish(domain, logs, Identity(material, self.request.metric, smaller))
         shutil.rmtree(logs_at)
+        self.directory.forget(material)
         size = self.directory.columns(material).bytes
         self.listen(Published(material, size, time.monotonic() - start, counts))
 
@@ -200,7 +234,7 @@ class Solver:
         waiting = [winner for winner, log in logs.items() if not is_over(log.passes)]
         if not waiting:
             return
-        exits = exits_of(domain.material, self.directory, self.threads)
+        exits = exits_of(domain.material, self.request.metric, self.directory, self.threads)
         for winner in waiting:
             self._passes(domain, winner, exits[winner], logs[winner])
 
@@ -217,6 +251,7 @@ class Solver:
             self.listen(Committed(domain.material, winner, passed, decided, now - start))
             start = now
         log.flush()
+        analysis.close()
 
     def _publish(self, domain: Domain, logs: Logs, identity: Identity) -> Counts:
         level = LEVEL_COMPACT if self.request.compact else LEVEL
@@ -250,6 +285,8 @@ def _logs(at: Path, material: Material, metric: str, smaller: dict[str, str]) ->
                 at / f"{'stronger' if winner == STRONGER else 'weaker'}.log", identity
             )
         yield logs
+    except DamagedTable:
+        raise
     except OSError as error:
         raise CannotBuild(f"cannot write {at}: {error.strerror or error}") from error
     finally:

@@ -1,4 +1,4 @@
-"""Random positions as python-chess boards, and what turns a position into another of the same value."""
+"""Random positions as python-chess boards, and those that must have the same value."""
 
 import random
 from collections.abc import Iterator

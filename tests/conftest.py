@@ -1,4 +1,4 @@
-"""What the tests share: every instruction-set level of this machine, and a directory of small tables."""
+"""What the tests share: the instruction-set levels of this machine, and some small tables."""
 
 from collections.abc import Iterator
 from pathlib import Path

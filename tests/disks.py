@@ -1,4 +1,4 @@
-"""Disks that are full, as the kernel makes them: a limit on the size of a file, a tiny filesystem."""
+"""Disks that are full: a limit on the size of a file, mounts of one's own."""
 
 import resource
 import shutil
@@ -10,7 +10,7 @@ from functools import cache
 
 @contextmanager
 def files_end_at(size: int) -> Iterator[None]:
-    """No file of this process grows beyond `size` bytes: a write across it is short, the next fails."""
+    """No file of this process grows beyond `size` bytes: the write that would is cut short."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:

@@ -46,7 +46,7 @@ class State:
     exits: Exits = NO_EXITS
 
 
-MATERIALS = {men: [m for m in every(men) if "P" not in m.letters] for men in (3, 4, 5, 6)}
+MATERIALS = {men: every(men) for men in (3, 4, 5, 6)}
 
 
 @cache

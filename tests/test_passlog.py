@@ -209,14 +209,18 @@ def test_a_flipped_bit_loses_only_what_follows_the_last_good_commit(tmp_path: Pa
         assert flipped.read_bytes() == whole[: ends[passes]], at
 
 
+def write_and_flush(log: PassLog) -> None:
+    for depth in range(3):
+        write(log, range(depth, depth + 1))
+        log.flush()
+
+
 def test_a_full_disk_is_one_line_and_keeps_what_was_committed(tmp_path: Path) -> None:
     ends = commits(tmp_path / "whole")
     for size in range(ends[0], ends[-1], 41):
         path = tmp_path / f"up to {size}"
         with files_end_at(size), opened(path) as log, pytest.raises(CannotBuild) as refused:
-            for depth in range(3):
-                write(log, range(depth, depth + 1))
-                log.flush()
+            write_and_flush(log)
         assert str(path) in str(refused.value)
         assert "run the same command again" in str(refused.value)
         assert "\n" not in str(refused.value)
@@ -228,8 +232,8 @@ def test_a_log_goes_on_once_the_disk_has_room_again(tmp_path: Path) -> None:
     ends = commits(tmp_path / "whole")
     path = tmp_path / "log"
     with files_end_at(ends[2] + 1), opened(path) as log, pytest.raises(CannotBuild):
-        write(log, range(3))
-        log.flush()
+        write_and_flush(log)
     with opened(path) as log:
-        write(log, range(log.depth + 1, 3))
+        assert log.depth == 1
+        write(log, range(2, 3))
     assert path.read_bytes() == (tmp_path / "whole").read_bytes()

@@ -123,7 +123,7 @@ class Fenced:
         return packed(self.held, self.held.sparse(positions), [0])[0]
 
     def accepts(self, stream: bytes) -> set[bool]:
-        bytes_ = np.frombuffer(stream, np.uint8)
+        bytes_ = np.array(list(stream), np.uint8)
         domain, layer = self.held.domain, self.layer.kernel
         return {
             _kernels.take_out(domain, 0, bytes_, layer),

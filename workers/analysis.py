@@ -1,17 +1,24 @@
 """One colour's analysis of one material: who wins as that colour, and in how many moves.
 
-    L_0 = mates and forced conversions                       `lose_at_once`
-    W_n = (unmove_w(L_{n-1}) | exits_w) & open_w              `win`       exits only for n = 1
-    L_n = (unmove_l(W_n) & open_l) - unmove_l(open_w)         `lose`
+    L_0 = mates and forced conversions                                    `lose_at_once`
+    W_n = (unmove_w(L_{n-1}) | winning exits(n)) & open_w                 `win`
+    L_n = ((unmove_l(W_n) | freed(n)) & open_l) - unmove_l(open_w)        `lose`
 
-Four bitmaps last from pass to pass: open_w and open_l, what each side may still be found to be,
-and the frontiers W_n and L_n, of which only occupied rows are ever looked at.  What a pass finds
-goes to the pass log the moment a chunk of partitions is done; depths are not kept here.
+Four bitmaps last from pass to pass: open_w and open_l, what each side may still be found to be, and
+the frontiers W_n and L_n, of which only occupied rows are ever looked at.  A position of the loser
+that can escape by a capture is not open; where exits carry a depth it is freed, and joins open_l, in
+the pass in which its last escape is found won.  The layers freed(n) are made before the first pass,
+deepest first so that each position is in one of them, and wait in a file.
 
-Memory: four bitmaps, 4 x 462 x 64^m / 8 bytes, and 3 partitions of scratch a thread.
+What a pass finds goes to the pass log the moment a chunk of partitions is done; depths are not kept
+here.
+
+Memory: four bitmaps of 462 x 64^m / 8 bytes, five with freed layers, and 3 partitions of scratch a
+thread.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +26,13 @@ from numpy.typing import NDArray
 from workers import _kernels
 from workers.bits import Layer
 from workers.domain import Domain
-from workers.exits import Exits
+from workers.exits import Exits, Sets
 from workers.geometry import PAIRS
-from workers.passlog import Found, PassLog
+from workers.passlog import Found, Pass, PassLog, Stream
 from workers.threads import Chunk, Threads, chunks_of
 
 Tally = NDArray[np.uint64]  # distinct positions found, per partition
+Step = Callable[[Chunk, Tally, _kernels.Scratch], None]
 
 
 class Analysis:
@@ -37,70 +45,61 @@ class Analysis:
         self._threads = threads
         self._scratches = threads.scratches(domain)
         self._chunks = chunks_of(domain.axes)
-        self.open_w, self.open_l, self.won, self.lost = (
-            Layer(len(PAIRS), domain.kernel.rows) for _ in range(4)
-        )
+        self.open_w, self.open_l, self.won, self.lost = (self._layer() for _ in range(4))
+        self._freed: Freed | None = None
+
+    def _layer(self) -> Layer:
+        return Layer(len(PAIRS), self.domain.kernel.rows)
+
+    @property
+    def last_exit(self) -> int:
+        return self.exits.last
+
+    # ---- the steps ----
 
     def prepare(self) -> None:
-        """open_w = legal_w;  open_l = legal_l - escapes."""
-
-        def job(chunk: Chunk) -> None:
-            with self._scratches.lend() as scratch:
-                _kernels.prepare(
-                    self.domain.kernel,
-                    chunk,
-                    self.winner,
-                    self.exits.not_won,
-                    self.open_w.kernel,
-                    self.open_l.kernel,
-                    scratch,
-                )
-
-        self._threads.map(job, self._chunks)
+        """open_w = legal_w;  open_l = legal_l - escapes;  the layers freed(n)."""
+        self._open(self.exits.escapes, self.open_l)
+        if self.exits.never:
+            self._free()
 
     def lose_at_once(self) -> int:
         """L_0; how many distinct positions."""
 
-        def step(chunk: Chunk, counts: Tally, scratch: _kernels.Scratch) -> None:
+        def step(chunk: Chunk, tally: Tally, scratch: _kernels.Scratch) -> None:
             _kernels.lose_at_once(
                 self.domain.kernel,
                 chunk,
                 self.winner,
-                self.exits.won,
+                self.exits.forced,
                 self.open_w.kernel,
                 self.open_l.kernel,
                 self.lost.kernel,
                 self.domain.canonical,
-                counts,
+                tally,
                 scratch,
             )
 
-        return self._step(step, False, 0)
+        return self._find(step, self.lost, Found(0, False, 0), self.log)
 
     def win(self, depth: int) -> int:
         """W_n; how many distinct positions."""
-        lost_after = self.exits.lost if depth == 1 else ()
-
-        def step(chunk: Chunk, counts: Tally, scratch: _kernels.Scratch) -> None:
-            _kernels.win(
-                self.domain.kernel,
-                chunk,
-                self.winner,
-                lost_after,
-                self.lost.kernel,
-                self.open_w.kernel,
-                self.won.kernel,
-                self.domain.canonical,
-                counts,
-                scratch,
-            )
-
-        return self._step(step, True, depth)
+        step = partial(
+            self._capture_or_come_from,
+            self.winner,
+            self.exits.winning(depth),
+            self.lost,
+            self.open_w,
+            self.won,
+        )
+        return self._find(step, self.won, Found(depth, True, 0), self.log)
 
     def lose(self, depth: int) -> int:
         """L_n; how many distinct positions."""
 
-        def step(chunk: Chunk, counts: Tally, scratch: _kernels.Scratch) -> None:
+        def step(chunk: Chunk, tally: Tally, scratch: _kernels.Scratch) -> None:
+            if self._freed is not None:
+                self._freed.load(self.domain, depth, chunk)
             _kernels.lose(
                 self.domain.kernel,
                 chunk,
@@ -110,35 +109,104 @@ class Analysis:
                 self.open_l.kernel,
                 self.lost.kernel,
                 self.domain.canonical,
-                counts,
+                tally,
                 scratch,
+                self._freed and self._freed.layer.kernel,
             )
 
-        return self._step(step, False, depth)
+        return self._find(step, self.lost, Found(depth, False, 0), self.log)
 
-    def commit(self, depth: int, won: int, lost: int) -> None:
-        self.log.commit(depth, won, lost)
+    def commit(self, done: Pass) -> None:
+        self.log.commit(done)
 
-    def _step(
-        self,
-        step: Callable[[Chunk, Tally, _kernels.Scratch], None],
-        won: bool,
-        depth: int,
-    ) -> int:
-        layer = self.won if won else self.lost
+    def close(self) -> None:
+        if self._freed is not None:
+            self._freed.log.close()
+
+    def _find(self, step: Step, layer: Layer, found: Found, log: PassLog) -> int:
+        """Run a step over all chunks; log what it found the moment a chunk is done."""
 
         def job(chunk: Chunk) -> int:
-            counts = np.zeros(len(chunk), np.uint64)
+            tally = np.zeros(len(chunk), np.uint64)
             with self._scratches.lend() as scratch:
-                step(chunk, counts, scratch)
-            if total := int(counts.sum()):
-                self.log.append(Found(depth, won, int(chunk[0])), self._pack(chunk, layer))
+                step(chunk, tally, scratch)
+            if total := int(tally.sum()):
+                packed = _kernels.pack(self.domain.kernel, chunk, layer.kernel)
+                log.append(found._replace(chunk=int(chunk[0])), packed)
             return total
 
         return sum(self._threads.map(job, self._chunks))
 
-    def _pack(self, chunk: Chunk, layer: Layer) -> tuple[bytes, list[int]]:
-        return _kernels.pack(self.domain.kernel, chunk, layer.kernel)
+    def _capture_or_come_from(
+        self,
+        mover: int,
+        captured: Sets,
+        source: Layer,
+        among: Layer,
+        found: Layer,
+        chunk: Chunk,
+        tally: Tally,
+        scratch: _kernels.Scratch,
+    ) -> None:
+        """found = (unmove(source) | captures into `captured`) & among;  among -= found."""
+        _kernels.win(
+            self.domain.kernel,
+            chunk,
+            mover,
+            captured,
+            source.kernel,
+            among.kernel,
+            found.kernel,
+            self.domain.canonical,
+            tally,
+            scratch,
+        )
+
+    def _open(self, escapes: Sets, open_l: Layer) -> None:
+        def job(chunk: Chunk) -> None:
+            with self._scratches.lend() as scratch:
+                _kernels.prepare(
+                    self.domain.kernel,
+                    chunk,
+                    self.winner,
+                    escapes,
+                    self.open_w.kernel,
+                    open_l.kernel,
+                    scratch,
+                )
+
+        self._threads.map(job, self._chunks)
+
+    # ---- exits that carry a depth ----
+
+    def _free(self) -> None:
+        """Sort the positions that have captures, all of them won, by the deepest of these."""
+        bound = self._layer()
+        self._open(self.exits.never, bound)
+        size = self.domain.words
+
+        def less_those_without(chunk: Chunk) -> None:
+            for pair in map(int, chunk):
+                part = slice(pair * size, (pair + 1) * size)
+                bound.words[part] &= ~self.open_l.words[part]
+                _kernels.refresh(self.domain.kernel, pair, bound.kernel)
+
+        self._threads.map(less_those_without, self._chunks)
+        freed = self._freed = Freed(self._layer(), self.log)
+        # Nothing is lost yet, so what is found comes from captures alone.
+        for depth in range(self.exits.last, 0, -1):
+            captured = self.exits.freeing(depth)
+            if any(captured):
+                step = partial(
+                    self._capture_or_come_from,
+                    1 - self.winner,
+                    captured,
+                    self.lost,
+                    bound,
+                    freed.layer,
+                )
+                self._find(step, freed.layer, Found(depth, False, 0), freed.log)
+        freed.log.flush()
 
     # ---- going on from a log ----
 
@@ -147,17 +215,45 @@ class Analysis:
         last = self.log.depth
 
         def job(chunk: Chunk) -> None:
+            if self._freed is not None:
+                self._freed.release(self.domain, last, chunk, self.open_l)
             for found, streams in self.log.streams(chunk):
-                open_ = self.open_w if found.won else self.open_l
-                for pair, stream in zip(chunk, streams, strict=True):
-                    sound = _kernels.take_out(self.domain.kernel, int(pair), stream, open_.kernel)
-                    if found.depth == last and not found.won:
-                        sound &= _kernels.restore(
-                            self.domain.kernel, int(pair), stream, self.lost.kernel
-                        )
-                    assert sound, "a stream whose checksum held does not unpack"
-            for pair in chunk:
-                _kernels.refresh(self.domain.kernel, int(pair), self.open_w.kernel)
-                _kernels.refresh(self.domain.kernel, int(pair), self.open_l.kernel)
+                self._take_out(chunk, found, streams, last)
+            for pair in map(int, chunk):
+                _kernels.refresh(self.domain.kernel, pair, self.open_w.kernel)
+                _kernels.refresh(self.domain.kernel, pair, self.open_l.kernel)
 
         self._threads.map(job, self._chunks)
+
+    def _take_out(self, chunk: Chunk, found: Found, streams: list[Stream], last: int) -> None:
+        kernel, open_ = self.domain.kernel, self.open_w if found.won else self.open_l
+        for pair, stream in zip(map(int, chunk), streams, strict=True):
+            sound = _kernels.take_out(kernel, pair, stream, open_.kernel)
+            if found.depth == last and not found.won:
+                sound &= _kernels.restore(kernel, pair, stream, self.lost.kernel)
+            assert sound, "a stream whose checksum held does not unpack"
+
+
+class Freed:
+    """The layers freed(n) in a file of their own, and the one at hand."""
+
+    def __init__(self, layer: Layer, log: PassLog) -> None:
+        self.layer = layer
+        path = log.path.with_suffix(".freed")
+        path.unlink(missing_ok=True)
+        self.log = PassLog(path, {})
+
+    def load(self, domain: Domain, depth: int, chunk: Chunk) -> None:
+        """Make the layer that of a depth, for the partitions of a chunk."""
+        streams = self.log.layer(Found(depth, False, int(chunk[0])))
+        self.layer.live[chunk] = 0
+        for pair, stream in zip(map(int, chunk), streams, strict=False):
+            if stream.any():
+                _kernels.restore(domain.kernel, pair, stream, self.layer.kernel)
+
+    def release(self, domain: Domain, last: int, chunk: Chunk, open_l: Layer) -> None:
+        """Put all that is freed up to a depth into the open set."""
+        for found, streams in self.log.streams(chunk):
+            if found.depth <= last:
+                for pair, stream in zip(map(int, chunk), streams, strict=True):
+                    _kernels.put_in(domain.kernel, pair, stream, open_l.kernel)

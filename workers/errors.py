@@ -5,6 +5,7 @@
     KingpairError
     ├── BadMaterial (ValueError)        a name that is no material, or not solved yet
     ├── BadPosition (ValueError)        a FEN that does not parse, or a position the rules forbid
+    ├── BadSelection (ValueError)       positions that cannot be, or more than a table has
     ├── MissingTableError (KeyError)    no table for a material; names it
     ├── DamagedTable (OSError)          truncated, altered, no table at all; names file and block
     ├── ForeignTable (ValueError)       a sound table, but of another material, metric or version
@@ -29,6 +30,10 @@ class BadMaterial(KingpairError, ValueError):
 
 class BadPosition(KingpairError, ValueError):
     """A FEN that does not parse, or a position that the rules forbid."""
+
+
+class BadSelection(KingpairError, ValueError):
+    """A choice among a table's positions that none can meet, or not as many as asked for."""
 
 
 class MissingTableError(KingpairError, KeyError):

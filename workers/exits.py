@@ -1,19 +1,24 @@
 """Exits: captures into the smaller tables, as sets over the partitions of the larger one.
 
-When a man of side s is taken, it is s that moves next, in the smaller material.  So of each
-smaller table one column matters, that of s to move, and three sets of it:
+When a man of side s is taken, it is s that moves next, in the smaller material.  So of each smaller
+table one column matters, that of s to move.  It is brought into the frame of the larger material:
+its king pairs, its order of men, all slots and not only canonical ones.  What an analysis asks of it
+are sets of smaller positions; captures into them are what counts for the larger:
 
-    won       s wins       a forced conversion for the other side, if it has nothing else
-    not_won   s does not   an escape for the other side
-    lost      s loses      a capture that wins for the other side
+    escapes       captures that keep a position of the loser from being lost, to begin with
+    freeing(n)    those that stop doing so at depth n, for they were found won
+    never         those that never do: not won at all
+    forced        captures that lose at once, if the loser has nothing else
+    winning(n)    captures that win in n
 
-They are in the frame of the larger material: its king pairs, its order of men, all slots and not
-only canonical ones.
+A conversion ends the phase, so for dtc an exit has depth 1 or none: escapes are the smaller
+positions not won, and nothing is ever freed.  For dtm an exit carries its depth.
 
-Cost: the smaller column is read once; three bitmaps of 462 x 64^(m-1) / 8 bytes for each man that
-can be taken.
+Cost: the smaller column is read once, a byte for each of its 462 x 64^(m-1) slots; a set of it is
+read off when it is asked for.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -24,13 +29,20 @@ from workers.bits import Words, zeros
 from workers.domain import Domain, domain_of
 from workers.geometry import DIAGONAL, PAIRS, PLACEMENTS
 from workers.material import Capture, Material
+from workers.table import Values
 from workers.threads import Chunk, Threads, chunks_of
+
+Marked = tuple[Words, NDArray[np.uint8]]  # a set, and which partitions of it hold anything
+Sets = tuple[Marked | None, ...]  # one for each man of the larger material, if it can be taken
 
 
 class Columns(Protocol):
     """A finished table, as far as exits need it."""
 
-    def values(self, pair: int, side: int) -> NDArray[np.int8] | NDArray[np.int16]:
+    @property
+    def dtype(self) -> np.dtype[np.int8] | np.dtype[np.int16]: ...
+
+    def values(self, pair: int, side: int) -> Values:
         """The values of a partition, `side` (0 stronger, 1 weaker) to move."""
 
 
@@ -41,98 +53,192 @@ class Tables(Protocol):
         """The table of a material; MissingTableError if there is none."""
 
 
-class Exits(NamedTuple):
-    """For each man of the larger material the set that matters to an analysis, or None."""
+class Exits(Protocol):
+    """What an analysis asks; see the top of this file.  No exit is deeper than `last`."""
 
-    not_won: tuple[Words | None, ...]
-    won: tuple[Words | None, ...]
-    lost: tuple[Words | None, ...]
+    last: int
+    escapes: Sets
+    never: Sets
+    forced: Sets
 
-
-class _Sets(NamedTuple):
-    won: Words
-    not_won: Words
-    lost: Words
+    def winning(self, depth: int) -> Sets: ...
+    def freeing(self, depth: int) -> Sets: ...
 
 
-def exits_of(material: Material, tables: Tables, threads: Threads) -> tuple[Exits, Exits]:
+class ConversionExits:
+    """For dtc: every exit has depth 1, nothing is freed."""
+
+    last = 1
+
+    def __init__(self, own: "list[Captive | None]", other: "list[Captive | None]") -> None:
+        self.escapes = tuple(c and c.not_won() for c in own)
+        self.never: Sets = ()
+        self.forced = tuple(c and c.won() for c in own)
+        self._winning = tuple(c and c.lost() for c in other)
+
+    def winning(self, depth: int) -> Sets:
+        return self._winning if depth == 1 else ()
+
+    def freeing(self, depth: int) -> Sets:
+        return ()
+
+
+class MateExits:
+    """For dtm: a capture into a position lost in n wins in n + 1; one won in n is freed at n."""
+
+    def __init__(self, own: "list[Captive | None]", other: "list[Captive | None]") -> None:
+        self._own, self._other = own, other
+        self.escapes = tuple(c and c.all() for c in own)
+        self.never = tuple(c and c.not_won() for c in own)
+        self.forced: Sets = ()
+        self.last = max(
+            1,
+            *(c.deepest(1) for c in own if c),
+            *(c.deepest(-1) for c in other if c),
+        )
+
+    def winning(self, depth: int) -> Sets:
+        return tuple(c and c.equal(-depth) for c in self._other)
+
+    def freeing(self, depth: int) -> Sets:
+        return tuple(c and c.equal(depth) for c in self._own)
+
+
+EXITS = {"dtc": ConversionExits, "dtm": MateExits}
+
+
+def exits_of(
+    material: Material, metric: str, tables: Tables, threads: Threads
+) -> tuple[Exits, Exits]:
     """The exits for the analysis of each winner: stronger, weaker."""
-    loaded: dict[tuple[Material, bool, int], _Sets] = {}
-    sets = []
+    loaded: dict[tuple[Material, bool, int], Captive] = {}
+    captives = []
     for capture in material.captures():
         key = (capture.material, capture.swapped, material.sides[capture.man])
         if key not in loaded:
             loaded[key] = _load(material, capture, tables, threads)
-        sets.append(loaded[key])
-    return _for_winner(material, sets, 0), _for_winner(material, sets, 1)
+        captives.append(loaded[key])
+    return _for_winner(material, metric, captives, 0), _for_winner(material, metric, captives, 1)
 
 
-def _for_winner(material: Material, sets: list[_Sets], winner: int) -> Exits:
-    own = [s if side == winner else None for s, side in zip(sets, material.sides, strict=True)]
-    other = [s if side != winner else None for s, side in zip(sets, material.sides, strict=True)]
-    return Exits(
-        not_won=tuple(s and s.not_won for s in own),
-        won=tuple(s and s.won for s in own),
-        lost=tuple(s and s.lost for s in other),
-    )
+def _for_winner(
+    material: Material, metric: str, captives: "list[Captive]", winner: int
+) -> Exits:
+    pairs = list(zip(captives, material.sides, strict=True))
+    own = [c if side == winner else None for c, side in pairs]
+    other = [c if side != winner else None for c, side in pairs]
+    exits: Exits = EXITS[metric](own, other)
+    return exits
 
 
-def _load(material: Material, capture: Capture, tables: Tables, threads: Threads) -> _Sets:
+class Captive:
+    """A smaller table's column in the larger one's frame, and the sets that can be read off it."""
+
+    def __init__(self, smaller: Domain, legal: Words, values: Values | None) -> None:
+        self._size, self._slots = smaller.words, smaller.slots
+        self._legal, self._values = legal, values
+        self._present = [np.unique(part) for part in self._parts()]
+        self._equal: dict[int, Marked] = {}
+
+    def _parts(self) -> Iterator[Values]:
+        if self._values is not None:
+            for pair in range(len(PAIRS)):
+                yield self._values[pair * self._slots : (pair + 1) * self._slots]
+
+    def deepest(self, sign: int) -> int:
+        """The largest n for which a value is n (sign 1) or -n (sign -1)."""
+        return max((int((sign * values).max()) for values in self._present), default=0)
+
+    def all(self) -> Marked:
+        return self._legal, np.ones(len(PAIRS), np.uint8)
+
+    def won(self) -> Marked:
+        return self._signs()[0]
+
+    def lost(self) -> Marked:
+        return self._signs()[1]
+
+    def not_won(self) -> Marked:
+        words = self._legal & ~self.won()[0]
+        return _aligned(words), np.ones(len(PAIRS), np.uint8)
+
+    def _signs(self) -> tuple[Marked, Marked]:
+        won, lost = (zeros(self._legal.size, np.uint64) for _ in range(2))
+        marks = np.zeros((2, len(PAIRS)), np.uint8)
+        for pair, values in enumerate(self._parts()):
+            at, words = pair * self._size, self._slots // 64
+            _kernels.signs(values, won[at : at + words], lost[at : at + words])
+            marks[:, pair] = (self._present[pair] > 0).any(), (self._present[pair] < 0).any()
+        return (won, marks[0]), (lost, marks[1])
+
+    def equal(self, value: int) -> Marked | None:
+        """The positions of one value; overwritten by the next call of the same sign."""
+        marks = np.array([(values == value).any() for values in self._present], np.uint8)
+        if not marks.any():
+            return None
+        sign = 1 if value > 0 else -1
+        if sign not in self._equal:
+            self._equal[sign] = zeros(self._legal.size, np.uint64), marks
+        words = self._equal[sign][0]
+        for pair, values in enumerate(self._parts()):
+            if marks[pair]:
+                at = pair * self._size
+                _kernels.equal(values, value, words[at : at + self._slots // 64])
+        return words, marks
+
+
+def _load(material: Material, capture: Capture, tables: Tables, threads: Threads) -> Captive:
     smaller = domain_of(capture.material)
     to_move = material.sides[capture.man] ^ capture.swapped
-    sets = _smaller_sets(smaller, tables, to_move, threads)
-    if not capture.swapped:
-        return sets
-    # `survivors` lists our men in the smaller table's order; we need the place of each of ours in
-    # it.
-    ours = sorted(capture.survivors)
-    axes = [capture.survivors.index(man) for man in ours]
-    return _Sets(*(_reframed(smaller, axes, words, threads) for words in sets))
+    legal, values = _column(smaller, tables, to_move, threads)
+    if capture.swapped:
+        # `survivors` lists our men as the smaller table counts them; we need the place of each.
+        axes = [capture.survivors.index(man) for man in sorted(capture.survivors)]
+        legal, values = _reframed(smaller, axes, legal, values, threads)
+    return Captive(smaller, legal, values)
 
 
-def _smaller_sets(smaller: Domain, tables: Tables, to_move: int, threads: Threads) -> _Sets:
-    size = smaller.words
-    sets = _Sets(*(zeros(len(PAIRS) * size, np.uint64) for _ in range(3)))
+def _column(
+    smaller: Domain, tables: Tables, to_move: int, threads: Threads
+) -> tuple[Words, Values | None]:
+    """Legal positions, and the values of all of them (0 elsewhere), in the smaller table's frame."""
+    legal = zeros(len(PAIRS) * smaller.words, np.uint64)
     # Bare kings: never won, never lost, and no table is needed to know it.
     table = tables.columns(smaller.material) if smaller.axes else None
+    values: Values | None = None
+    if table is not None:
+        values = zeros(len(PAIRS) * smaller.slots, table.dtype.type)
     scratches = threads.scratches(smaller)
 
     def job(chunk: Chunk) -> None:
         with scratches.lend() as scratch:
             for pair in map(int, chunk):
-                part = _Sets(*(words[pair * size : (pair + 1) * size] for words in sets))
-                _read(smaller, table, pair, to_move, part, scratch)
+                words = legal[pair * smaller.words : (pair + 1) * smaller.words]
+                _kernels.legal(smaller.kernel, pair, to_move, words, scratch)
+                if table is not None and values is not None:
+                    part = values[pair * smaller.slots : (pair + 1) * smaller.slots]
+                    _spread(smaller, pair, words, table.values(pair, to_move), part)
 
     threads.map(job, chunks_of(smaller.axes))
-    return sets
+    return legal, values
 
 
-def _read(
-    smaller: Domain,
-    table: Columns | None,
-    pair: int,
-    to_move: int,
-    part: _Sets,
-    scratch: _kernels.Scratch,
-) -> None:
-    legal = zeros(smaller.words, np.uint64)
-    _kernels.legal(smaller.kernel, pair, to_move, legal, scratch)
-    if table is not None:
-        diagonal = bool(DIAGONAL[pair])
-        canonical = smaller.canonical_of(diagonal)
-        used = smaller.slots // 64
-        _kernels.signs(table.values(pair, to_move), part.won[:used], part.lost[:used])
-        others = legal & ~canonical
-        for words in (part.won, part.lost):
-            words &= legal & canonical
-            if others.any():
-                _kernels.spread(smaller.kernel, diagonal, others, words)
-    part.not_won[:] = legal & ~part.won
+def _spread(smaller: Domain, pair: int, legal: Words, stored: Values, out: Values) -> None:
+    """The values of all legal slots of a partition from those of the canonical ones."""
+    diagonal = bool(DIAGONAL[pair])
+    canonical = smaller.canonical_of(diagonal)
+    kept = np.unpackbits((legal & canonical).view(np.uint8), bitorder="little", count=out.size)
+    np.multiply(stored, kept, out=out, casting="unsafe")
+    if (others := legal & ~canonical).any():
+        _kernels.spread_values(smaller.kernel, diagonal, others, out)
 
 
-def _reframed(smaller: Domain, axes: list[int], words: Words, threads: Threads) -> Words:
-    size = smaller.words
-    out = zeros(words.size, np.uint64)
+def _reframed(
+    smaller: Domain, axes: list[int], legal: Words, values: Values | None, threads: Threads
+) -> tuple[Words, Values | None]:
+    new_legal = zeros(legal.size, np.uint64)
+    new_values: Values | None = None if values is None else zeros(values.size, values.dtype.type)
+    size, slots = smaller.words, smaller.slots
 
     def job(chunk: Chunk) -> None:
         for pair in map(int, chunk):
@@ -142,9 +248,23 @@ def _reframed(smaller: Domain, axes: list[int], words: Words, threads: Threads) 
                 smaller.kernel,
                 symmetry,
                 axes,
-                words[source * size : (source + 1) * size],
-                out[pair * size : (pair + 1) * size],
+                legal[source * size : (source + 1) * size],
+                new_legal[pair * size : (pair + 1) * size],
             )
+            if values is not None and new_values is not None:
+                _kernels.reframe_values(
+                    smaller.kernel,
+                    symmetry,
+                    axes,
+                    values[source * slots : (source + 1) * slots],
+                    new_values[pair * slots : (pair + 1) * slots],
+                )
 
     threads.map(job, chunks_of(smaller.axes))
+    return new_legal, new_values
+
+
+def _aligned(words: Words) -> Words:
+    out = zeros(words.size, np.uint64)
+    out[:] = words
     return out

@@ -7,7 +7,7 @@ and never changed:
     record  = "kpl1" | kind u8 | won u8 | depth u16 | chunk u32 | size u64 | check u64 | payload
     kind 0  = identity     payload: JSON that must agree for the log to be gone on from
     kind 1  = layer        payload: count u64 | end u64 per partition | their streams (streams.hpp)
-    kind 2  = commit       payload: JSON {"won": n, "lost": n} of the pass `depth`
+    kind 2  = commit       payload: JSON {"won": n, "lost": n, "over": bool} of the pass `depth`
 
 `check` is the xxh3 of the record's other fields and payload.  All integers are little-endian.  A
 pass is committed once its commit record is on disk and synced; whatever follows the last whole
@@ -45,11 +45,14 @@ Stream = NDArray[np.uint8]
 
 
 class Pass(NamedTuple):
-    """A committed pass: how many distinct positions it found won and lost at its depth."""
+    """A committed pass: how many distinct positions it found won and lost at its depth, and whether
+    it was the last.
+    """
 
     depth: int
     won: int
     lost: int
+    over: bool
 
 
 class Found(NamedTuple):
@@ -97,11 +100,11 @@ class PassLog:
         streams, ends = packed
         self._put(_LAYER, found, struct.pack(f"<{1 + len(ends)}Q", len(ends), *ends), streams)
 
-    def commit(self, depth: int, won: int, lost: int) -> None:
+    def commit(self, done: Pass) -> None:
         """All parts of the pass have been appended: it counts once this record is on disk."""
-        payload = json.dumps({"won": won, "lost": lost}).encode()
-        self._put(_COMMIT, Found(depth, False, 0), payload)
-        self.passes.append(Pass(depth, won, lost))
+        counts = {"won": done.won, "lost": done.lost, "over": done.over}
+        self._put(_COMMIT, Found(done.depth, False, 0), json.dumps(counts).encode())
+        self.passes.append(done)
 
     def flush(self) -> None:
         """Wait until everything is on disk."""
@@ -154,6 +157,10 @@ class PassLog:
         first = int(chunk[0])
         for found in sorted(f for f in self._places if f.chunk == first):
             yield found, self._read(self._places[found])
+
+    def layer(self, found: Found) -> list[Stream]:
+        """The streams of one part of a layer; none if it is empty."""
+        return self._read(self._places[found]) if found in self._places else []
 
     def _read(self, place: _Place) -> list[Stream]:
         """The streams of a record, as they lie in the mapped file."""

@@ -16,6 +16,7 @@ and gathers with numpy.
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -26,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workers import _kernels
-from workers.errors import BadPosition, MissingTableError
+from workers.errors import BadMaterial, BadPosition, MissingTableError
 from workers.fen import fen, parse_fen
 from workers.geometry import DIAGONAL, PLACEMENTS
 from workers.material import MEN_MAX, Material
@@ -150,7 +151,10 @@ class Tablebase:
             raise MissingTableError(f"no directory of tables at {directory}")
         before = len(self._paths)
         for path in sorted(directory.glob("*.dtc.arrow")):
-            self._paths.setdefault(material_key(Material.parse(path.name.split(".")[0])), path)
+            # A file whose name is no material is somebody's own.
+            with suppress(BadMaterial):
+                material = Material.parse(path.name.split(".")[0])
+                self._paths.setdefault(material_key(material), path)
         self.directories.append(directory)
         return len(self._paths) - before
 

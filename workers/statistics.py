@@ -9,19 +9,24 @@ unless it is its own mirror image: there two namings can be each other's mirror 
 once.  Such positions have both kings on the diagonal, so only those partitions are read.
 """
 
+import os
 from collections.abc import Iterator
+from contextlib import suppress
 from math import factorial, prod
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import parquet
 
 from workers import _kernels
 from workers.domain import Domain, domain_of, labelled_weights
+from workers.errors import CannotBuild
 from workers.geometry import DIAGONAL
 from workers.material import STRONGER, WEAKER, Material
-from workers.table import COLUMNS, Counts, Table
+from workers.table import COLUMNS, Counts, Table, partial_of
 
 RESULTS = ("win", "loss", "draw", "illegal")
 
@@ -77,6 +82,20 @@ def arrow_table(material: Material, metric: str, counts: Counts) -> pa.Table:
     return pa.table(columns)
 
 
+def write_parquet(path: Path, rows: pa.Table) -> None:
+    """All of it under its name, or nothing."""
+    partial, written = partial_of(path), pa.BufferOutputStream()
+    parquet.write_table(rows, written)
+    try:
+        partial.write_bytes(written.getvalue())
+        os.replace(partial, path)
+    except OSError as error:
+        with suppress(OSError):
+            partial.unlink()
+        message = f"cannot write {path}: {error.strerror or error}; choose another file"
+        raise CannotBuild(message) from error
+
+
 # ---- like men counted as different ----
 
 
@@ -112,7 +131,7 @@ def _take_off(counts: Counts, surplus: dict[tuple[str, str], int]) -> None:
 def _counted_twice(table: Table, side: int, namings: int) -> dict[tuple[str, str], int]:
     """By result and moves, what G x distinct has too many."""
     domain = domain_of(table.material)
-    surplus = (namings - labelled_weights(table.material, True).astype(np.int64)).clip(min=0)
+    surplus = namings - labelled_weights(table.material, True).astype(np.int64)
     scratch = _kernels.Scratch(domain.kernel)
     found: dict[tuple[str, str], int] = {}
     for pair in map(int, np.flatnonzero(DIAGONAL)):

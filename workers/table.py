@@ -26,7 +26,7 @@ capture that leads into a smaller won table; a loser who is forced to capture ha
     n < 0    the side to move loses in -n - 1 moves: -1 is mate on the board, or a forced conversion
 
 A row that is no position (two men on a square, side not to move in check, not the canonical slot)
-repeats the row before it and means nothing.
+means nothing: it repeats the row before it, or is 0 where a pair begins.
 
 Record batches hold 65,536 rows each (the last one what is left), compressed with zstd.  The
 schema's metadata has under `kingpair` the identity as JSON: format, material, metric, index, and
@@ -34,11 +34,28 @@ the digests of the smaller tables it rests on.  The footer's metadata has
 
     kingpair.counts     JSON: distinct positions by side to move, result and moves; the longest
     kingpair.blocks     xxh3-64 of the values of each block, 16 hex digits: white, black, ...
-    kingpair.digest     blake2b-128 over identity, counts and blocks: the digest of the whole
+    kingpair.digest     blake2b-128 of the blake2b-128 of identity, of counts and of blocks
 
 so that a damaged block is found when it is read, and a damaged footer when the file is opened.
 
-@@EXAMPLE@@
+A worked example
+----------------
+
+Where is 3R3k/8/2K5/7q/8/8/8/8 b - - 0 1, and what is it worth?
+
+    colours     Black has the queen, so swap: White Kh8 Qh5, Black Kc6 Rd8, White to move
+    table       KQvKR.dtc.arrow, column white
+    symmetry    mirrored in files and in ranks: White Ka1 Qa4, Black Kf3 Re1
+    pair        with a1 go c1 to h1, c2 to h2, then c3 d3 e3 f3: (a1, f3) is pair 15
+    men         man 0, the black rook, on e1 = 4; man 1, the white queen, on a4 = 24
+    row         15 * 64**2 + 4 * 64 + 24 = 61720
+    value       31: the side to move wins in 31 moves
+
+The same with nothing but pyarrow, where the tables are:
+
+    >>> import pyarrow as pa
+    >>> pa.ipc.open_file("KQvKR.dtc.arrow").read_all()["white"][61720].as_py()
+    31
 """
 
 import json
@@ -167,7 +184,7 @@ def publish(
 
     `counts` may be completed while `parts` is consumed; it is read after the last of them.
     """
-    partial = path.with_name(path.name + ".partial")
+    partial = partial_of(path)
     try:
         with open(partial, "wb") as file:
             _write(file, schema_of(identity, dtype), identity, parts, counts)
@@ -182,6 +199,11 @@ def publish(
         ) from error
     finally:
         partial.unlink(missing_ok=True)
+
+
+def partial_of(path: Path) -> Path:
+    """The temporary name of a table that is being written."""
+    return path.with_name(path.name + ".partial")
 
 
 def sync_directory(directory: Path) -> None:
@@ -304,51 +326,71 @@ def _offsets(b: flatbuffers.Builder, offsets: list[int]) -> int:
 # ---- reading ----
 
 
+_UNREADABLE = (pa.ArrowException, OSError, MemoryError, ValueError, TypeError, KeyError)
+"""What pyarrow, json and a look into either raise on bytes that are not those written."""
+
+
 class Table:
     """A finished table, opened and checked: memory-mapped, its blocks decoded when asked for."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self._file = pa.memory_map(str(path))
-            self._readers = [self._reader(column) for column in range(len(COLUMNS))]
-            metadata = self._readers[0].metadata
-            identity = self._readers[0].schema.metadata[b"kingpair"].decode()
-            counts, blocks, digest = (
-                metadata[f"kingpair.{key}".encode()].decode()
-                for key in ("counts", "blocks", "digest")
-            )
-            stated = json.loads(identity)
-        except (pa.ArrowInvalid, OSError, KeyError, TypeError, UnicodeDecodeError) as error:
-            if isinstance(error, FileNotFoundError):
-                raise
+            self._open()
+        except (FileNotFoundError, DamagedTable, ForeignTable):
+            raise
+        except _UNREADABLE as error:
             raise DamagedTable(f"{path}: no table, truncated or damaged; build it again") from error
-        self._check_identity(stated)
+        self._shared: dict[tuple[int, int], Values] = {}
+        self._slots = 64 ** len(self.material.letters)
+
+    def _open(self) -> None:
+        self._file = pa.memory_map(str(self.path))
+        self._readers = [self._reader(column) for column in range(len(COLUMNS))]
+        identity = self._readers[0].schema.metadata[b"kingpair"].decode()
+        metadata = self._readers[0].metadata
+        counts, blocks, digest = (
+            metadata[f"kingpair.{key}".encode()].decode() for key in ("counts", "blocks", "digest")
+        )
+        stated = json.loads(identity)
+        self._check_format(stated)
         if _digest(identity, counts, blocks) != digest:
-            raise DamagedTable(f"{path}: its footer does not match its digest; build it again")
+            raise DamagedTable(f"{self.path}: its footer does not match its digest; build it again")
+        self._check_name(stated)
         self.material = Material.parse(stated["material"])
         self.metric: str = stated["metric"]
         self.smaller: dict[str, str] = stated["smaller"]
         self.counts: Counts = json.loads(counts)
-        self.digest = digest
-        self.dtype = np.dtype(self._readers[0].schema.field(0).type.to_pandas_dtype())
-        self.blocks = self._readers[0].num_record_batches
+        self.digest: str = digest
+        self.dtype = self._checked_dtype()
+        self.blocks: int = self._readers[0].num_record_batches
         self._digests = blocks
-        self._shared: dict[tuple[int, int], Values] = {}
-        self._slots = 64 ** len(self.material.letters)
         if self.blocks != -(-rows_of(self.material) // BLOCK) or len(blocks) != 32 * self.blocks:
-            raise DamagedTable(f"{path}: {self.blocks} blocks, not as many as {self.material} has")
+            raise DamagedTable(
+                f"{self.path}: {self.blocks} blocks, not as many as {self.material} has"
+            )
 
     def _reader(self, column: int) -> pa.ipc.RecordBatchFileReader:
         options = pa.ipc.IpcReadOptions(use_threads=False, included_fields=[column])
         return pa.ipc.open_file(self._file, options=options)
 
-    def _check_identity(self, stated: dict[str, Any]) -> None:
-        if stated.get("format") != FORMAT:
+    def _check_format(self, stated: dict[str, Any]) -> None:
+        if stated["format"] != FORMAT:
             raise ForeignTable(
-                f"{self.path}: table format {stated.get('format')}, this version reads {FORMAT}; "
+                f"{self.path}: table format {stated['format']}, this version reads {FORMAT}; "
                 "update kingpair or build the table again"
             )
+
+    def _checked_dtype(self) -> np.dtype[Any]:
+        """Arrow's schema is under no digest: nothing in it may be other than it was written."""
+        kind = self._readers[0].schema.field(0).type
+        written = [pa.field(name, kind, nullable=False) for name in COLUMNS]
+        read = [field for reader in self._readers for field in reader.schema]
+        if kind not in (pa.int8(), pa.int16()) or read != written:
+            raise DamagedTable(f"{self.path}: its columns are not those of a table; build it again")
+        return np.dtype(np.int8) if kind == pa.int8() else np.dtype(np.int16)
+
+    def _check_name(self, stated: dict[str, Any]) -> None:
         name = f"{stated['material']}.{stated['metric']}.arrow"
         if name != self.path.name:
             raise ForeignTable(f"{self.path}: holds {name[:-6]}, not what its name says; rename it")
@@ -357,8 +399,9 @@ class Table:
         """The values of a block, checked against its digest."""
         try:
             array = self._readers[column].get_batch(block).column(0)
+            array.validate()
             values: Values = array.to_numpy()
-        except (pa.ArrowInvalid, OSError) as error:
+        except _UNREADABLE as error:
             raise self._damaged(block, column) from error
         at = 16 * (2 * block + column)
         if _block_digest(values) != self._digests[at : at + 16]:

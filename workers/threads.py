@@ -20,6 +20,7 @@ from workers.domain import ALL_PAIRS, Domain
 from workers.geometry import PAIRS
 
 Result = TypeVar("Result")
+Item = TypeVar("Item")
 Lent = TypeVar("Lent")
 Chunk = NDArray[np.int16]
 
@@ -61,12 +62,12 @@ class Threads:
             for waiting in jobs:
                 waiting.cancel()
 
-    def stream(self, job: Callable[[Chunk], Result], chunks: Iterable[Chunk]) -> Iterator[Result]:
-        """Results in order, with only a few chunks under way, for results that are large."""
+    def stream(self, job: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Results in order, with only a few jobs under way, for results that are large."""
         waiting: list[Future[Result]] = []
         try:
-            for chunk in chunks:
-                waiting.append(self._pool.submit(job, chunk))
+            for item in items:
+                waiting.append(self._pool.submit(job, item))
                 if len(waiting) > 2 * self.count:
                     yield waiting.pop(0).result()
             while waiting:

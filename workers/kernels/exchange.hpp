@@ -225,48 +225,59 @@ inline size_t row_without(const Domain& d, size_t row, int axis) {
     return (row >> (shift + 6) << shift) | (row & ((size_t{1} << shift) - 1));
 }
 
+// Marks and writes the units of a row that hold anything.
+struct Row {
+    uint64_t* words;
+    uint8_t* touched;
+
+    void put(int rank, Unit u) const {
+        *reinterpret_cast<Unit*>(words + 8 * rank) |= u;
+        *touched = static_cast<uint8_t>(*touched | 1u << rank);
+    }
+};
+
 // The captive stands on an outer axis: the smaller set has the same lanes and bits.
-inline void place_outer(const Domain& d, const uint64_t* smaller, Meeting m, size_t row, uint64_t* out) {
+inline void place_outer(const Domain& d, const uint64_t* smaller, Meeting m, size_t row, Row out) {
     const int lane = d.men - 2, last = d.men - 1, square = square_on(d, row, m.captive);
     if (m.captor < 0 ? square != m.square : m.captor < lane && square_on(d, row, m.captor) != square) return;
     const uint64_t* from = smaller + row_without(d, row, m.captive) * 64;
-    const uint64_t kept = m.captor == last ? bit(square) : ~uint64_t{0};
     if (m.captor == lane) {
-        out[square] |= from[square];
+        if (from[square]) out.put(square >> 3, unit_at(from + (square & 56)) & lanes_of(bit(square), square >> 3));
         return;
     }
-    for (int lanes = 0; lanes < 64; ++lanes) out[lanes] |= from[lanes] & kept;
+    const Unit kept = broadcast(m.captor == last ? bit(square) : ~uint64_t{0});
+    for (int r = 0; r < 8; ++r)
+        if (Unit u = unit_at(from + 8 * r) & kept; any(u)) out.put(r, u);
+}
+
+// A bit for each lane: the lane man and the bit man on one square.
+inline void place_meeting(uint64_t word, Row out) {
+    for (int r = 0; r < 8; ++r)
+        if (word >> (8 * r) & 255) out.put(r, broadcast(word) & ~lane_apart_from_bit(r));
 }
 
 // The captive is the lane man: a word of the smaller set becomes one lane, or each bit a lane of its own.
-inline void place_lane(const Domain& d, const uint64_t* smaller, Meeting m, size_t row, uint64_t* out) {
+inline void place_lane(const Domain& d, const uint64_t* smaller, Meeting m, size_t row, Row out) {
     const uint64_t word = smaller[row];
-    if (m.captor == d.men - 1) {
-        for (int s = 0; s < 64; ++s) out[s] |= word & bit(s);
-        return;
-    }
-    out[m.captor < 0 ? m.square : square_on(d, row, m.captor)] |= word;
+    if (!word) return;
+    if (m.captor == d.men - 1) return place_meeting(word, out);
+    const int square = m.captor < 0 ? m.square : square_on(d, row, m.captor);
+    out.put(square >> 3, broadcast(word) & lanes_of(bit(square), square >> 3));
 }
 
 // The captive is the bit man: the bits of a word of the smaller set are the lanes here.
-inline void place_bit(const Domain& d, const uint64_t* smaller, Meeting m, size_t row, uint64_t* out) {
+inline void place_bit(const Domain& d, const uint64_t* smaller, Meeting m, size_t row, Row out) {
     const uint64_t word = smaller[row];
-    if (d.men == 1) {
-        out[0] |= (word & 1) << m.square;
-        return;
-    }
-    if (m.captor == d.men - 2) {
-        for (int s = 0; s < 64; ++s) out[s] |= word & bit(s);
-        return;
-    }
+    if (!word) return;
+    if (m.captor >= 0 && m.captor == d.men - 2) return place_meeting(word, out);
     const int square = m.captor < 0 ? m.square : square_on(d, row, m.captor);
-    for (int s = 0; s < 64; ++s) out[s] |= (word >> s & 1) << square;
+    for (int r = 0; r < 8; ++r)
+        if (word >> (8 * r) & 255) out.put(r, lanes_of(word, r) & broadcast(bit(square)));
 }
 
 inline void place(const Domain& d, const uint64_t* smaller, Meeting m, uint64_t* words, uint8_t* touched) {
     for (size_t row = 0; row < d.rows(); ++row) {
-        uint64_t* out = words + row * 64;
-        touched[row] = ALL_ROWS;
+        const Row out{words + row * 64, touched + row};
         if (m.captive < d.outer())
             place_outer(d, smaller, m, row, out);
         else if (m.captive == d.men - 1)
@@ -284,20 +295,20 @@ inline void clear(uint64_t* words, uint8_t* touched, size_t rows) {
     }
 }
 
-inline void capture_by_king(const Domain& d, int pair, int side, int captive, const uint64_t* smaller, Scratch s,
-                            Gather op) {
+inline void capture_by_king(const Domain& d, int pair, int side, int captive, Exits exits, Gather op) {
     alignas(64) uint64_t turned[size_t{1} << (6 * (MEN_AXES_MAX - 2))];
-    uint8_t ignored[64];
+    uint8_t ignored[64];  // the marks of a set that is small enough to be read whole
     const Steps& steps = d.steps[side][pair];
     const size_t size = words_of(d.men - 1);
     for (int i = 0; i < steps.count; ++i) {
         const Step& step = steps.step[i];
+        if (!exits.any(captive, step.pair)) continue;
         for (size_t w = 0; w < size; ++w) turned[w] = 0;
-        pull_turned(d.men - 1, step.symmetry, {smaller + static_cast<size_t>(step.pair) * size, every_row()},
-                    every_row(), Gather{turned, ignored});
+        pull_turned(d.men - 1, step.symmetry,
+                    {exits.words[captive] + static_cast<size_t>(step.pair) * size, every_row()}, every_row(),
+                    Gather{turned, ignored});
         place(d, turned, {captive, -1, step.to}, op.words, op.touched);
     }
-    (void)s;
 }
 
 // Positions in which `mover` can capture into one of the smaller sets.
@@ -307,7 +318,8 @@ inline void captures(const Domain& d, int pair, int mover, Exits exits, Scratch 
     for (int captive = 0; captive < d.men; ++captive) {
         const uint64_t* smaller = exits.words[captive];
         if (!smaller) continue;
-        capture_by_king(d, pair, mover, captive, smaller, s, op);
+        capture_by_king(d, pair, mover, captive, exits, op);
+        if (!exits.any(captive, pair)) continue;
         for (int captor = 0; captor < d.men; ++captor) {
             if (d.man[captor].side != mover) continue;
             place(d, smaller + static_cast<size_t>(pair) * size, {captive, captor, 0}, s.placed, s.placed_touched);

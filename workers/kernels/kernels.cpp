@@ -3,7 +3,10 @@
 //     prepare        open_w = legal_w;  open_l = legal_l - escapes
 //     lose_at_once   L_0 = (open_l - unmove_l(open_w)) & (in check | can capture)
 //     win            W_n = (unmove_w(L_{n-1}) | exits) & open_w;                open_w -= W_n
-//     lose           L_n = (unmove_l(W_n) & open_l) - unmove_l(open_w);         open_l -= L_n
+//     lose           open_l |= freed_n
+//                    L_n = ((unmove_l(W_n) | freed_n) & open_l) - unmove_l(open_w);   open_l -= L_n
+//
+// freed_n are positions whose last escape was found won at depth n: only a metric whose exits carry a depth has them.
 //
 // open_w = legal_w - W_{<=n} and open_l = legal_l - escapes - L_{<=n} are the only sets that last: the AND with "not yet
 // known" is one read of the set that also has to be brought up to date, and "some move leads to a position not won"
@@ -225,7 +228,7 @@ void win(const Domain& d, Parts parts, int winner, Exits lost_after, Layer lost,
         Part p(d, parts.pair[i]);
         Gather gather{s.set, s.set_touched};
         bool found = gather_moves(p, winner, lost, gather, p.occupied(open_w));
-        for (const uint64_t* smaller : lost_after.words) found |= smaller != nullptr;
+            for (const uint64_t* smaller : lost_after.words) found |= smaller != nullptr;
         captures(d, p.pair, winner, lost_after, s, gather);
         if (found)
             counts[i] = settle(p, s, open_w, won, canonical);
@@ -234,12 +237,30 @@ void win(const Domain& d, Parts parts, int winner, Exits lost_after, Layer lost,
     }
 }
 
-void lose(const Domain& d, Parts parts, int winner, Layer won, Layer open_w, Layer open_l, Layer lost,
+// Positions that nothing holds back any longer: they join what is open, and may be lost in this very pass.
+inline bool release(const Part& p, Layer freed, Layer open_l, Gather gather) {
+    if (!freed.words || !freed.live[p.at]) return false;
+    for (size_t row = 0; row < p.rows; ++row) {
+        const unsigned units = p.occupied(freed)[row];
+        for (unsigned m = units; m; m &= m - 1) {
+            const int r = lowest(m);
+            const Unit v = unit(p.words(freed), row, r);
+            unit(p.words(open_l), row, r) |= v;
+            gather(row, r, v);
+        }
+        p.occupied(open_l)[row] = static_cast<uint8_t>(p.occupied(open_l)[row] | units);
+    }
+    return true;
+}
+
+void lose(const Domain& d, Parts parts, int winner, Layer won, Layer freed, Layer open_w, Layer open_l, Layer lost,
           const uint64_t* canonical, uint64_t* counts, Scratch s) {
     for (size_t i = 0; i < parts.count; ++i) {
         Part p(d, parts.pair[i]);
         const int loser = 1 - winner;
-        bool found = gather_moves(p, loser, won, {s.set, s.set_touched}, p.occupied(open_l));
+        Gather gather{s.set, s.set_touched};
+        bool found = release(p, freed, open_l, gather);
+        found |= gather_moves(p, loser, won, gather, p.occupied(open_l));
         found = found && narrow(p, s, [&](size_t row, int r) { return unit(p.words(open_l), row, r); });
         if (found && keep_helpless(p, loser, open_w, s))
             counts[i] = settle(p, s, open_l, lost, canonical);
@@ -252,7 +273,7 @@ void lose(const Domain& d, Parts parts, int winner, Layer won, Layer open_w, Lay
 
 extern const Kernels KERNELS;
 const Kernels KERNELS = {KINGPAIR_QUOTE(KINGPAIR_LEVEL), prepare, lose_at_once, win, lose, legal,
-                         pack, take_out, restore, refresh, paint<int8_t>, paint<int16_t>, fill<int8_t>, fill<int16_t>,
-                         signs<int8_t>, signs<int16_t>};
+                         pack, take_out, put_in, restore, refresh, paint<int8_t>, paint<int16_t>, fill<int8_t>, fill<int16_t>,
+                         equal<int8_t>, equal<int16_t>, signs<int8_t>, signs<int16_t>};
 
 }  // namespace kingpair::KINGPAIR_LEVEL

@@ -67,8 +67,13 @@ struct Layer {
     uint32_t* live;  // occupied rows, per partition
 };
 
+// Smaller sets: per captive axis, null where the man is not a captive here. `live`, if given, says which partitions
+// of it hold anything.
 struct Exits {
-    const uint64_t* words[MEN_AXES_MAX];  // per captive axis; null where the man is not a captive here
+    const uint64_t* words[MEN_AXES_MAX];
+    const uint8_t* live[MEN_AXES_MAX];
+
+    bool any(int captive, int pair) const { return words[captive] && (!live[captive] || live[captive][pair]); }
 };
 
 struct Parts {
@@ -93,17 +98,20 @@ struct Kernels {
                          const uint64_t* canonical, uint64_t* counts, Scratch);
     void (*win)(const Domain&, Parts, int winner, Exits lost_after, Layer lost, Layer open_w, Layer won,
                 const uint64_t* canonical, uint64_t* counts, Scratch);
-    void (*lose)(const Domain&, Parts, int winner, Layer won, Layer open_w, Layer open_l, Layer lost,
+    void (*lose)(const Domain&, Parts, int winner, Layer won, Layer freed, Layer open_w, Layer open_l, Layer lost,
                  const uint64_t* canonical, uint64_t* counts, Scratch);
     void (*legal)(const Domain&, int pair, int to_move, uint64_t* out, Scratch);
     size_t (*pack)(const Domain&, int pair, Layer, uint8_t* out);
     bool (*take_out)(const Domain&, int pair, const uint8_t* in, size_t size, Layer open);
+    bool (*put_in)(const Domain&, int pair, const uint8_t* in, size_t size, Layer open);
     bool (*restore)(const Domain&, int pair, const uint8_t* in, size_t size, Layer);
     void (*refresh)(const Domain&, int pair, Layer);
     bool (*paint8)(const Domain&, const uint8_t* in, size_t size, int value, int8_t* column);
     bool (*paint16)(const Domain&, const uint8_t* in, size_t size, int value, int16_t* column);
     void (*fill8)(int8_t* column, const uint64_t* counted, size_t words);
     void (*fill16)(int16_t* column, const uint64_t* counted, size_t words);
+    void (*equal8)(const int8_t* column, int value, size_t words, uint64_t* out);
+    void (*equal16)(const int16_t* column, int value, size_t words, uint64_t* out);
     void (*signs8)(const int8_t* column, size_t words, uint64_t* won, uint64_t* lost);
     void (*signs16)(const int16_t* column, size_t words, uint64_t* won, uint64_t* lost);
 };

@@ -18,6 +18,11 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 
+// Arrays that are written must not be converted: the result would go to a copy and be lost.
+#define STRICT nb::arg().noconvert()
+#define PLAIN nb::arg()
+#define OPTIONAL nb::arg().none()
+
 namespace kingpair {
 
 #if defined(__x86_64__)
@@ -123,11 +128,14 @@ Domain make_domain(const Men& men, Array<const uint8_t, nb::ndim<2>> kings, Arra
     require(slots.shape(0) == kings.shape(1), "slots: [pairs]");
     for (int p = 0; p < d.pairs; ++p) {
         d.slot[p] = slots(p);
+        require(slots(p) >= -1 && kings(0, p) < 64 && kings(1, p) < 64, "no such slot or square");
         for (int side = 0; side < 2; ++side) {
             d.king[side][p] = kings(side, p);
             Steps& out = d.steps[side][p];
             for (int i = 0; i < 8 && steps(side, p, i, 0) >= 0; ++i) {
-                require(steps(side, p, i, 0) < d.pairs, "a step leads nowhere");
+                require(steps(side, p, i, 0) < d.pairs && steps(side, p, i, 1) >= 0 && steps(side, p, i, 1) < 8 &&
+                            steps(side, p, i, 2) >= 0 && steps(side, p, i, 2) < 64,
+                        "a step leads nowhere");
                 out.step[out.count++] = {steps(side, p, i, 0), static_cast<uint8_t>(steps(side, p, i, 1)),
                                          static_cast<uint8_t>(steps(side, p, i, 2))};
             }
@@ -145,16 +153,21 @@ Parts parts_of(const Domain& d, const Array<const int16_t, nb::ndim<1>>& pairs) 
 
 using Smaller = std::vector<nb::object>;
 
-// One array or None per man; `size` words a partition.
+// Per man an array, an array with marks of the partitions that hold anything, or None.
 Exits exits_of(const Domain& d, const Smaller& smaller) {
     Exits exits{};
     require(smaller.empty() || smaller.size() == static_cast<size_t>(d.men), "one smaller set or None for each man");
     const size_t size = d.men - 1 < 2 ? 64 : size_t{1} << (6 * (d.men - 2));
     for (size_t i = 0; i < smaller.size(); ++i) {
         if (smaller[i].is_none()) continue;
-        auto words = nb::cast<ConstWords>(smaller[i]);
+        const bool marked = nb::isinstance<nb::tuple>(smaller[i]);
+        auto words = nb::cast<ConstWords>(marked ? nb::object(smaller[i][0]) : smaller[i]);
         require(words.size() == size * d.pairs && aligned(words.data()), "a smaller set does not fit");
         exits.words[i] = words.data();
+        if (!marked) continue;
+        auto live = nb::cast<Array<const uint8_t, nb::ndim<1>>>(smaller[i][1]);
+        require(live.size() == static_cast<size_t>(d.pairs), "a mark for each partition of a smaller set");
+        exits.live[i] = live.data();
     }
     return exits;
 }
@@ -209,6 +222,27 @@ nb::object owned(std::vector<T>&& values) {
     auto* kept = new std::vector<T>(std::move(values));
     nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+}
+
+template <class T>
+void bind_values(nb::module_& m) {
+    using Column = Array<T, nb::ndim<1>>;
+    using ConstColumn = Array<const T, nb::ndim<1>>;
+    m.def("spread_values", [](const Domain& d, bool diagonal, ConstWords wanted, Column column) {
+        require_column(d, column);
+        require(64 * wanted.size() >= column.size(), "the wanted slots do not fit the domain");
+        nb::gil_scoped_release release;
+        spread_values(like_men(d), diagonal, wanted.data(), column.data());
+    }, PLAIN, PLAIN, STRICT, STRICT);
+    m.def("reframe_values", [](const Domain& d, int symmetry, const std::vector<uint8_t>& axis, ConstColumn in,
+                               Column out) {
+        require_column(d, in);
+        require_column(d, out);
+        require(axis.size() == static_cast<size_t>(d.men), "an axis for each man");
+        for (uint8_t a : axis) require(a < d.men, "no such axis");
+        nb::gil_scoped_release release;
+        reframe_values(d.men, symmetry, axis.data(), in.data(), out.data());
+    }, PLAIN, PLAIN, PLAIN, STRICT, STRICT);
 }
 
 struct Reader {
@@ -274,12 +308,13 @@ NB_MODULE(_kernels, m) {
     nb::class_<LayerArrays>(m, "Layer")
         .def("__init__", [](LayerArrays* self, Words words, Array<uint8_t> occupied, Array<uint32_t> live) {
             new (self) LayerArrays{words, occupied, live};
-        }, "words"_a, "occupied"_a, "live"_a);
+        }, "words"_a.noconvert(), "occupied"_a.noconvert(), "live"_a.noconvert());
 
     nb::class_<ScratchSpace>(m, "Scratch").def(nb::init<const Domain&>());
 
     m.def("prepare", [](const Domain& d, Pairs pairs, int winner, const Smaller& not_won, const LayerArrays& open_w,
                         const LayerArrays& open_l, const ScratchSpace& s) {
+        require(winner == STRONGER || winner == WEAKER, "a side is 0 or 1");
         auto parts = parts_of(d, pairs);
         auto exits = exits_of(d, not_won);
         auto ow = open_w.get(d), ol = open_l.get(d);
@@ -290,6 +325,7 @@ NB_MODULE(_kernels, m) {
     m.def("lose_at_once", [](const Domain& d, Pairs pairs, int winner, const Smaller& won, const LayerArrays& open_w,
                              const LayerArrays& open_l, const LayerArrays& lost, const nb::object& canonical,
                              Counts counts, const ScratchSpace& s) {
+        require(winner == STRONGER || winner == WEAKER, "a side is 0 or 1");
         auto parts = parts_of(d, pairs);
         auto exits = exits_of(d, won);
         auto ow = open_w.get(d), ol = open_l.get(d), l = lost.get(d);
@@ -298,10 +334,11 @@ NB_MODULE(_kernels, m) {
         auto scratch = s.get(d);
         nb::gil_scoped_release release;
         kernels->lose_at_once(d, parts, winner, exits, ow, ol, l, c, n, scratch);
-    });
+    }, PLAIN, STRICT, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, OPTIONAL, STRICT, PLAIN);
     m.def("win", [](const Domain& d, Pairs pairs, int winner, const Smaller& lost_after, const LayerArrays& lost,
                     const LayerArrays& open_w, const LayerArrays& won, const nb::object& canonical, Counts counts,
                     const ScratchSpace& s) {
+        require(winner == STRONGER || winner == WEAKER, "a side is 0 or 1");
         auto parts = parts_of(d, pairs);
         auto exits = exits_of(d, lost_after);
         auto l = lost.get(d), ow = open_w.get(d), w = won.get(d);
@@ -310,31 +347,39 @@ NB_MODULE(_kernels, m) {
         auto scratch = s.get(d);
         nb::gil_scoped_release release;
         kernels->win(d, parts, winner, exits, l, ow, w, c, n, scratch);
-    });
+    }, PLAIN, STRICT, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, OPTIONAL, STRICT, PLAIN);
     m.def("lose", [](const Domain& d, Pairs pairs, int winner, const LayerArrays& won, const LayerArrays& open_w,
                      const LayerArrays& open_l, const LayerArrays& lost, const nb::object& canonical, Counts counts,
-                     const ScratchSpace& s) {
+                     const ScratchSpace& s, const nb::object& freed) {
+        require(winner == STRONGER || winner == WEAKER, "a side is 0 or 1");
         auto parts = parts_of(d, pairs);
         auto w = won.get(d), ow = open_w.get(d), ol = open_l.get(d), l = lost.get(d);
+        const Layer f = freed.is_none() ? Layer{} : nb::cast<const LayerArrays&>(freed).get(d);
         auto c = canonical_of(d, canonical);
         auto n = counts_of(counts, parts);
         auto scratch = s.get(d);
         nb::gil_scoped_release release;
-        kernels->lose(d, parts, winner, w, ow, ol, l, c, n, scratch);
-    });
+        kernels->lose(d, parts, winner, w, f, ow, ol, l, c, n, scratch);
+    }, PLAIN, STRICT, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, OPTIONAL, STRICT, PLAIN, OPTIONAL = nb::none());
     m.def("legal", [](const Domain& d, int pair, int to_move, Words out, const ScratchSpace& s) {
         require(pair >= 0 && pair < d.pairs && to_move >= -1 && to_move <= 1, "no such partition or side");
         require(out.size() == d.rows() * 64 && aligned(out.data()), "the set does not fit the domain");
         auto scratch = s.get(d);
         nb::gil_scoped_release release;
         kernels->legal(d, pair, to_move, out.data(), scratch);
-    });
+    }, PLAIN, PLAIN, PLAIN, STRICT, PLAIN);
     m.def("pack", packed);
     m.def("take_out", [](const Domain& d, int pair, Stream stream, const LayerArrays& open) {
         auto l = open.get(d);
         held_pair(d, pair);
         nb::gil_scoped_release release;
         return kernels->take_out(d, pair, stream.data(), stream.size(), l);
+    });
+    m.def("put_in", [](const Domain& d, int pair, Stream stream, const LayerArrays& open) {
+        auto l = open.get(d);
+        held_pair(d, pair);
+        nb::gil_scoped_release release;
+        return kernels->put_in(d, pair, stream.data(), stream.size(), l);
     });
     m.def("restore", [](const Domain& d, int pair, Stream stream, const LayerArrays& layer) {
         auto l = layer.get(d);
@@ -352,50 +397,64 @@ NB_MODULE(_kernels, m) {
         require_column(d, column);
         nb::gil_scoped_release release;
         return kernels->paint8(d, stream.data(), stream.size(), value, column.data());
-    });
+    }, PLAIN, STRICT, PLAIN, STRICT);
     m.def("paint", [](const Domain& d, Stream stream, int value, Column16 column) {
         require_column(d, column);
         nb::gil_scoped_release release;
         return kernels->paint16(d, stream.data(), stream.size(), value, column.data());
-    });
+    }, PLAIN, STRICT, PLAIN, STRICT);
     m.def("fill", [](Column8 column, ConstWords counted) {
         require(column.size() == 64 * counted.size(), "a column does not fit its slots");
         nb::gil_scoped_release release;
         kernels->fill8(column.data(), counted.data(), counted.size());
-    });
+    }, STRICT, STRICT);
     m.def("fill", [](Column16 column, ConstWords counted) {
         require(column.size() == 64 * counted.size(), "a column does not fit its slots");
         nb::gil_scoped_release release;
         kernels->fill16(column.data(), counted.data(), counted.size());
-    });
+    }, STRICT, STRICT);
+    m.def("equal", [](Array<const int8_t, nb::ndim<1>> column, int value, Words out) {
+        require(column.size() == 64 * out.size(), "a column does not fit its slots");
+        nb::gil_scoped_release release;
+        kernels->equal8(column.data(), value, out.size(), out.data());
+    }, STRICT, PLAIN, STRICT);
+    m.def("equal", [](Array<const int16_t, nb::ndim<1>> column, int value, Words out) {
+        require(column.size() == 64 * out.size(), "a column does not fit its slots");
+        nb::gil_scoped_release release;
+        kernels->equal16(column.data(), value, out.size(), out.data());
+    }, STRICT, PLAIN, STRICT);
     m.def("signs", [](Array<const int8_t, nb::ndim<1>> column, Words won, Words lost) {
         require(column.size() == 64 * won.size() && won.size() == lost.size(), "a column does not fit its slots");
         nb::gil_scoped_release release;
         kernels->signs8(column.data(), won.size(), won.data(), lost.data());
-    });
+    }, STRICT, STRICT, STRICT);
     m.def("signs", [](Array<const int16_t, nb::ndim<1>> column, Words won, Words lost) {
         require(column.size() == 64 * won.size() && won.size() == lost.size(), "a column does not fit its slots");
         nb::gil_scoped_release release;
         kernels->signs16(column.data(), won.size(), won.data(), lost.data());
-    });
+    }, STRICT, STRICT, STRICT);
 
     m.def("canonical_mask", [](const Domain& d, bool diagonal, Words out) {
         require(out.size() == d.rows() * 64, "the mask does not fit the domain");
         nb::gil_scoped_release release;
         canonical_mask(like_men(d), diagonal, out.size(), out.data());
-    });
+    }, PLAIN, PLAIN, STRICT);
     m.def("spread", [](const Domain& d, bool diagonal, ConstWords wanted, Words set) {
         require(set.size() == d.rows() * 64 && wanted.size() == set.size(), "the set does not fit the domain");
         nb::gil_scoped_release release;
         spread(like_men(d), diagonal, wanted.data(), set.data());
-    });
+    }, PLAIN, PLAIN, STRICT, STRICT);
     m.def("reframe", [](const Domain& d, int symmetry, const std::vector<uint8_t>& axis, ConstWords in, Words out) {
+        require(symmetry >= 0 && symmetry < 8, "no such symmetry");
         require(in.size() == d.rows() * 64 && out.size() == in.size(), "the set does not fit the domain");
         require(axis.size() == static_cast<size_t>(d.men), "an axis for each man");
         for (uint8_t a : axis) require(a < d.men, "no such axis");
         nb::gil_scoped_release release;
         reframe(d.men, symmetry, axis.data(), in.data(), out.data());
-    });
+    }, PLAIN, PLAIN, PLAIN, STRICT, STRICT);
+
+    bind_values<int8_t>(m);
+    bind_values<int16_t>(m);
 
     nb::class_<Reader>(m, "Reader")
         .def("__init__", [](Reader* self, Array<const int16_t, nb::shape<64, 64>> pair,

@@ -69,14 +69,51 @@ void canonical_mask(const LikeMen& men, bool diagonal, size_t words, uint64_t* o
         if (canonical(men, diagonal, squares_of(men.men, slot)) == slot) out[slot / 64] |= uint64_t{1} << slot % 64;
 }
 
-void spread(const LikeMen& men, bool diagonal, const uint64_t* wanted, uint64_t* set) {
+namespace {
+
+// Calls visit(slot, its canonical slot) for the slots of `wanted`.
+template <class Visit>
+void each_wanted(const LikeMen& men, bool diagonal, const uint64_t* wanted, Visit visit) {
     const size_t slots = size_t{1} << (6 * men.men);
     for (size_t w = 0; w < (slots + 63) / 64; ++w)
         for (uint64_t m = wanted[w]; m; m &= m - 1) {
             const size_t slot = 64 * w + static_cast<size_t>(std::countr_zero(m));
-            const size_t from = canonical(men, diagonal, squares_of(men.men, slot));
-            if (set[from / 64] >> from % 64 & 1) set[slot / 64] |= uint64_t{1} << slot % 64;
+            visit(slot, canonical(men, diagonal, squares_of(men.men, slot)));
         }
+}
+
+// Where the slots of one frame lie in another: the sum of a part for each man's square.
+struct Frame {
+    int men;
+    std::array<std::array<size_t, 64>, MEN_AXES_MAX> part{};
+
+    Frame(int men_, int symmetry, const uint8_t* axis) : men(men_) {
+        for (int i = 0; i < men; ++i)
+            for (int s = 0; s < 64; ++s)
+                part[i][s] = static_cast<size_t>(turned(symmetry, s)) << (6 * (men - 1 - axis[i]));
+    }
+
+    // Of all men but the last, whose squares are the bits of word `word`.
+    size_t base(size_t word) const {
+        size_t sum = 0;
+        for (int i = 0; i + 1 < men; ++i) sum |= part[i][word >> (6 * (men - 2 - i)) & 63];
+        return sum;
+    }
+    size_t last(int square) const { return part[men - 1][square]; }
+    size_t words() const { return size_t{1} << (6 * (men - 1)); }
+};
+
+}  // namespace
+
+void spread(const LikeMen& men, bool diagonal, const uint64_t* wanted, uint64_t* set) {
+    each_wanted(men, diagonal, wanted, [&](size_t slot, size_t from) {
+        if (set[from / 64] >> from % 64 & 1) set[slot / 64] |= uint64_t{1} << slot % 64;
+    });
+}
+
+template <class T>
+void spread_values(const LikeMen& men, bool diagonal, const uint64_t* wanted, T* column) {
+    each_wanted(men, diagonal, wanted, [&](size_t slot, size_t from) { column[slot] = column[from]; });
 }
 
 void reframe(int men, int symmetry, const uint8_t* axis, const uint64_t* in, uint64_t* out) {
@@ -84,23 +121,32 @@ void reframe(int men, int symmetry, const uint8_t* axis, const uint64_t* in, uin
         out[0] = in[0];
         return;
     }
-    std::array<std::array<size_t, 64>, MEN_AXES_MAX> part{};
-    for (int i = 0; i < men; ++i)
-        for (int s = 0; s < 64; ++s)
-            part[i][s] = static_cast<size_t>(turned(symmetry, s)) << (6 * (men - 1 - axis[i]));
-    const size_t words = size_t{1} << (6 * (men - 1));
-    const auto& last = part[men - 1];
-    for (size_t w = 0; w < words; ++w) {
-        size_t base = 0;
-        for (int i = 0; i + 1 < men; ++i) base |= part[i][w >> (6 * (men - 2 - i)) & 63];
+    const Frame frame(men, symmetry, axis);
+    for (size_t w = 0; w < frame.words(); ++w) {
+        const size_t base = frame.base(w);
         uint64_t word = 0;
         for (int s = 0; s < 64; ++s) {
-            const size_t from = base | last[s];
+            const size_t from = base | frame.last(s);
             word |= (in[from / 64] >> from % 64 & 1) << s;
         }
         out[w] = word;
     }
 }
+
+template <class T>
+void reframe_values(int men, int symmetry, const uint8_t* axis, const T* in, T* out) {
+    if (men == 0) return;
+    const Frame frame(men, symmetry, axis);
+    for (size_t w = 0; w < frame.words(); ++w) {
+        const size_t base = frame.base(w);
+        for (int s = 0; s < 64; ++s) out[64 * w + static_cast<size_t>(s)] = in[base | frame.last(s)];
+    }
+}
+
+template void spread_values(const LikeMen&, bool, const uint64_t*, int8_t*);
+template void spread_values(const LikeMen&, bool, const uint64_t*, int16_t*);
+template void reframe_values(int, int, const uint8_t*, const int8_t*, int8_t*);
+template void reframe_values(int, int, const uint8_t*, const int16_t*, int16_t*);
 
 // ---- reading a FEN ------------------------------------------------------------------------------------------------------
 
@@ -208,6 +254,20 @@ Read slot_of(const Placements& placements, Board& b, bool black_to_move) {
             static_cast<int64_t>(static_cast<size_t>(pair) << (6 * like.men) | slot)};
 }
 
+// At most two numbers of at most four digits.
+bool clocks(std::string_view text) {
+    int numbers = 0, digits = 0;
+    for (char c : text) {
+        if (c == ' ' || c == '_') {
+            digits = 0;
+            continue;
+        }
+        if (c < '0' || c > '9' || ++digits > 4) return false;
+        numbers += digits == 1;
+    }
+    return numbers <= 2;
+}
+
 }  // namespace
 
 Read read_fen(const Placements& placements, std::string_view fen) {
@@ -224,8 +284,7 @@ Read read_fen(const Placements& placements, std::string_view fen) {
         return closer;
     if (rest.size() > 4) {
         if (!blank(rest[4])) return closer;
-        for (char c : rest.substr(5))
-            if (!blank(c) && (c < '0' || c > '9')) return closer;
+        if (!clocks(rest.substr(5))) return closer;
     }
     if (placements.pair[b.king[0]][b.king[1]] < 0 || in_check(b, turn == 'w')) return closer;
     return slot_of(placements, b, turn == 'b');

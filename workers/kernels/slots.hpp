@@ -40,6 +40,10 @@ void canonical_mask(const LikeMen&, bool diagonal, size_t words, uint64_t* out);
 // Give every slot of `wanted` what its canonical slot has.
 void spread(const LikeMen&, bool diagonal, const uint64_t* wanted, uint64_t* set);
 
+// The same for values.
+template <class T>
+void spread_values(const LikeMen&, bool diagonal, const uint64_t* wanted, T* column);
+
 // out(x) = in(x turned, its men in another order): `axis[i]` is the place in `in` of man i of `out`.
 void reframe(int men, int symmetry, const uint8_t* axis, const uint64_t* in, uint64_t* out);
 
@@ -51,6 +55,9 @@ struct Read {
     uint32_t material;  // four bits each: Q R B N of the stronger side, Q R B N of the weaker
     int64_t slot;
 };
+
+template <class T>
+void reframe_values(int men, int symmetry, const uint8_t* axis, const T* in, T* out);
 
 // A FEN without pawns and castling, at most `MEN_AXES_MAX` men besides the kings, legal: anything else is for a
 // reader that can explain (`look_closer`).

@@ -64,9 +64,13 @@ size_t pack(const Domain& d, int pair, Layer layer, uint8_t* out) {
     return static_cast<size_t>(out - start);
 }
 
+// Whether a stream may name this word: with one man only the first is in use, with none only its first bit.
+inline bool in_use(int men, size_t index, uint64_t word) { return men > 1 || (index == 0 && (men == 1 || word == 1)); }
+
 // Calls put(word index, word) for the words of a stream. False if the stream does not end where it should.
 template <class Put>
-inline bool unpack(size_t rows, const uint8_t* in, size_t size, Put put) {
+inline bool unpack(const Domain& d, const uint8_t* in, size_t size, Put put) {
+    const size_t rows = d.rows();
     const uint8_t* const end = in + size;
     const size_t groups = (rows + 63) / 64;
     if (size < 8 * groups) return false;
@@ -100,17 +104,25 @@ inline bool unpack(size_t rows, const uint8_t* in, size_t size, Put put) {
                             word |= bit(*in & 63);
                         } while (!(*in++ & LAST));
                     }
-                    put(row * 64 + 8 * static_cast<size_t>(lowest(units)) + static_cast<size_t>(lowest(lanes)), word);
+                    const size_t index =
+                        row * 64 + 8 * static_cast<size_t>(lowest(units)) + static_cast<size_t>(lowest(lanes));
+                    if (!in_use(d.men, index, word)) return false;
+                    put(index, word);
                 }
             }
         }
     return in == end;
 }
 
-// open -= the stream's positions. Marks of emptied units are brought up to date by `refresh`.
+// open -= the stream's positions, or open |= them. Marks are brought up to date by `refresh`.
 bool take_out(const Domain& d, int pair, const uint8_t* in, size_t size, Layer open) {
     uint64_t* words = open.words + static_cast<size_t>(d.slot[pair]) * d.rows() * 64;
-    return unpack(d.rows(), in, size, [&](size_t index, uint64_t word) { words[index] &= ~word; });
+    return unpack(d, in, size, [&](size_t index, uint64_t word) { words[index] &= ~word; });
+}
+
+bool put_in(const Domain& d, int pair, const uint8_t* in, size_t size, Layer open) {
+    uint64_t* words = open.words + static_cast<size_t>(d.slot[pair]) * d.rows() * 64;
+    return unpack(d, in, size, [&](size_t index, uint64_t word) { words[index] |= word; });
 }
 
 void refresh(const Domain& d, int pair, Layer layer) {
@@ -128,7 +140,7 @@ bool restore(const Domain& d, int pair, const uint8_t* in, size_t size, Layer la
     const size_t rows = d.rows(), at = static_cast<size_t>(d.slot[pair]);
     uint64_t* words = layer.words + at * rows * 64;
     std::memset(words, 0, rows * 512);
-    bool sound = unpack(rows, in, size, [&](size_t index, uint64_t word) { words[index] = word; });
+    bool sound = unpack(d, in, size, [&](size_t index, uint64_t word) { words[index] = word; });
     refresh(d, pair, layer);
     return sound;
 }
@@ -168,7 +180,7 @@ inline void paint_word(T* column, uint64_t word, T value) {
 
 template <class T>
 bool paint(const Domain& d, const uint8_t* in, size_t size, int value, T* column) {
-    return unpack(d.rows(), in, size,
+    return unpack(d, in, size,
                   [&](size_t index, uint64_t word) { paint_word(column + 64 * index, word, static_cast<T>(value)); });
 }
 
@@ -192,17 +204,44 @@ void fill(T* column, const uint64_t* counted, size_t words) {
     }
 }
 
+// Bit i of the word: whether byte i is not zero in a vector of bytes that are all ones or zero.
+inline uint64_t bits_of(Bytes mask) {
+    const Unit ones = reinterpret_cast<Unit>(mask & uint8_t{1});
+    const Unit packed = (ones * 0x0102040810204080) >> 56;
+    uint64_t word = 0;
+    for (int i = 0; i < 8; ++i) word |= packed[i] << (8 * i);
+    return word;
+}
+
+template <class Keep>
+inline uint64_t word_where(const int8_t* values, Keep keep) {
+    using Signed = int8_t __attribute__((vector_size(64), may_alias));
+    Signed v;
+    std::memcpy(&v, values, 64);
+    return bits_of(reinterpret_cast<Bytes>(keep(v)));
+}
+
+template <class Keep>
+inline uint64_t word_where(const int16_t* values, Keep keep) {
+    uint64_t word = 0;
+    for (int i = 0; i < 64; ++i) word |= uint64_t{keep(values[i]) != 0} << i;
+    return word;
+}
+
+template <class T>
+void equal(const T* column, int value, size_t words, uint64_t* out) {
+    const T wanted = static_cast<T>(value);
+    const bool possible = wanted == value;
+    for (size_t w = 0; w < words; ++w)
+        out[w] = possible ? word_where(column + 64 * w, [&](auto v) { return v == wanted; }) : 0;
+}
+
 // won: positive values, lost: negative ones.
 template <class T>
 void signs(const T* column, size_t words, uint64_t* won, uint64_t* lost) {
     for (size_t w = 0; w < words; ++w) {
-        uint64_t above = 0, below = 0;
-        for (int i = 0; i < 64; ++i) {
-            above |= uint64_t{column[64 * w + i] > 0} << i;
-            below |= uint64_t{column[64 * w + i] < 0} << i;
-        }
-        won[w] = above;
-        lost[w] = below;
+        won[w] = word_where(column + 64 * w, [](auto v) { return v > 0; });
+        lost[w] = word_where(column + 64 * w, [](auto v) { return v < 0; });
     }
 }
 

@@ -63,7 +63,7 @@ struct Column {
             in_bytes[s] = occupied[base + static_cast<size_t>(s) * stride];
             want_bytes[s] = wanted[base + static_cast<size_t>(s) * stride];
         }
-        in = nonzero(in_bytes) & ~blocked;
+        in = nonzero(in_bytes);
         want = nonzero(want_bytes) & ~blocked;
     }
 
@@ -89,9 +89,9 @@ inline void walk_rows(const Column& c, Source in, Op op, int from, int to, int s
             size_t row = c.row(s);
             if (c.want_bytes[s])
                 for (int r = 0; r < 8; ++r) op(row, r, t[r]);
-            if (c.in_bytes[s])
-                for (int r = 0; r < 8; ++r) t[r] |= unit_at(in.row(row) + 8 * r);
         }
+        if (c.in_bytes[s])
+            for (int r = 0; r < 8; ++r) t[r] |= unit_at(in.row(c.row(s)) + 8 * r);
         if (s == to) return;
     }
 }
@@ -105,8 +105,8 @@ inline void walk_units(const Column& c, Source in, Op op, int rank, int from, in
         } else {
             t &= clear_of(s, rank);
             if (c.want_bytes[s] >> rank & 1) op(c.row(s), rank, t);
-            if (c.in_bytes[s] >> rank & 1) t |= unit_at(in.row(c.row(s)) + 8 * rank);
         }
+        if (c.in_bytes[s] >> rank & 1) t |= unit_at(in.row(c.row(s)) + 8 * rank);
         if (s == to) return;
     }
 }

@@ -1,0 +1,331 @@
+"""The command `kingpair`: one function for each thing that can be asked, and nothing else.
+
+What these import is imported when they run: help and errors come at once.
+"""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from api import arguments
+from api.failures import EXPLAINED, Commands
+
+if TYPE_CHECKING:
+    from workers.probe import Tablebase
+
+app = typer.Typer(
+    cls=Commands,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=EXPLAINED,
+)
+
+Materials = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="MATERIAL", help="Such as KQvKR; any order of the men will do."),
+]
+Men = Annotated[
+    int | None,
+    typer.Option(
+        min=3,
+        max=6,
+        metavar="N",
+        help="All pawnless materials of up to so many men, kings included.",
+    ),
+]
+Fen = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FEN", help="The position; quotes are not needed, _ may stand for a space."
+    ),
+]
+Tables = Annotated[Path, typer.Option(metavar="DIR", help="Where the tables are.")]
+Threads = Annotated[
+    int | None,
+    typer.Option(min=1, max=1024, metavar="N", show_default="one a core", help="At work at once."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="For programs: print JSON.")]
+LEVELS = "Instruction set of the kernels, v2, v3 or v4, if not the best that this machine has."
+Level = Annotated[
+    str | None, typer.Option(callback=arguments.use_level, metavar="LEVEL", help=LEVELS)
+]
+Setting = Annotated[
+    str | None,
+    typer.Option(
+        "--level",
+        callback=arguments.use_level,
+        envvar="KINGPAIR_LEVEL",
+        metavar="LEVEL",
+        help=LEVELS,
+    ),
+]
+DEFAULT = Path("tables")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from api.version import versions
+
+        typer.echo(versions())
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def kingpair(
+    context: typer.Context,
+    level: Setting = None,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say what this is.")
+    ] = False,
+) -> None:
+    """Solve chess endgames without pawns exactly, and ask the tables.
+
+    \b
+    Examples:
+      kingpair build KQvKR
+      kingpair probe 8/8/8/8/Q7/5k2/8/K3r3 w
+      kingpair line 8/8/8/8/Q7/5k2/8/K3r3 w
+      kingpair stats KQvKR
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command()
+def build(
+    materials: Materials = None,
+    men: Men = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the tables go.")] = DEFAULT,
+    threads: Threads = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE", help="What may be held at most, such as 12GiB; checked first."
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option(help="Go on from what an interrupted build has committed.")
+    ] = True,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Build the materials named again, and what rests on them."),
+    ] = False,
+    compact: Annotated[
+        bool, typer.Option("--compact", help="Smaller tables, much slower to write.")
+    ] = False,
+    as_json: AsJson = False,
+    level: Level = None,
+) -> None:
+    """Solve materials and write their tables.
+
+    All that captures lead to is solved too, smaller materials first.
+
+    What is in the directory already is not built again.  After an interruption, of whatever kind,
+    the same command goes on from the last committed pass.
+
+    \b
+    Examples:
+      kingpair build KQvKR
+      kingpair build KRBvKR KBBvKN --out /data/tables --threads 8
+      kingpair build --men 5 --memory 12GiB
+      kingpair build KQvKR --json | jq .event
+    """
+    from api.watching import watching
+    from coordinator.build import Request
+    from coordinator.build import build as run
+
+    request = Request(
+        arguments.materials_of(materials or (), men),
+        out,
+        threads=threads or arguments.cores(),
+        memory=None if memory is None else arguments.size_of(memory),
+        resume=resume,
+        force=force,
+        compact=compact,
+    )
+    try:
+        with watching(typer.echo, out, as_json) as listen:
+            run(request, listen)
+    except KeyboardInterrupt:
+        kept = f"what was committed is kept in {out}, the same command goes on from there"
+        raise KeyboardInterrupt(kept) from None
+
+
+@app.command()
+def estimate(
+    materials: Materials = None, men: Men = None, threads: Threads = None, as_json: AsJson = False
+) -> None:
+    """Say what a build would take.
+
+    For each material: slots of one side to move, bytes of a set of them, memory at the peak, disk.
+
+    \b
+    Examples:
+      kingpair estimate KRBvKBN
+      kingpair estimate --men 5 --threads 8
+      kingpair estimate KRBvKBN --json
+    """
+    from api import figures
+    from coordinator import plan
+
+    waves = plan.waves(arguments.materials_of(materials or (), men))
+    found = [plan.estimate(m, threads or arguments.cores()) for wave in waves for m in wave]
+    _say(figures.estimate_text(found), figures.estimate_json(found), as_json)
+
+
+@app.command()
+def probe(fen: Fen, tables: Tables = DEFAULT, as_json: AsJson = False) -> None:
+    """Say how a position ends, and each move.
+
+    The moves come best first, with their results and what they convert to.
+
+    \b
+    Examples:
+      kingpair probe "8/8/8/8/Q7/5k2/8/K3r3 w - - 0 1"
+      kingpair probe 8/8/8/8/Q7/5k2/8/K3r3_w --tables /data/tables
+      kingpair probe 8/8/8/8/Q7/5k2/8/K3r3 w --json
+    """
+    from api import answers
+    from workers.fen import parse_fen
+
+    position = parse_fen(arguments.fen_of(fen))
+    with _opened(tables) as tablebase:
+        found = answers.probed(tablebase, position)
+    _say(answers.probe_text(found), answers.probe_json(found), as_json)
+
+
+@app.command()
+def line(
+    fen: Fen,
+    tables: Tables = DEFAULT,
+    pgn: Annotated[bool, typer.Option("--pgn", help="Print the PGN alone.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show the best moves of both sides up to mate.
+
+    Each conversion, a capture into a smaller table, begins a new paragraph.
+
+    \b
+    Examples:
+      kingpair line "8/8/8/8/Q7/5k2/8/K3r3 w - - 0 1"
+      kingpair line 8/8/8/8/Q7/5k2/8/K3r3 w --pgn > line.pgn
+    """
+    from api import answers
+    from workers.fen import parse_fen
+
+    position = parse_fen(arguments.fen_of(fen))
+    with _opened(tables) as tablebase:
+        found = answers.line(tablebase, position)
+    if pgn and not as_json:
+        typer.echo(answers.line_pgn(found), nl=False)
+    else:
+        _say(answers.line_text(found), answers.line_json(found), as_json)
+    if found.missing is not None:
+        raise found.missing
+
+
+@app.command()
+def stats(
+    material: Annotated[str, typer.Argument(metavar="MATERIAL", help="Such as KQvKR.")],
+    tables: Tables = DEFAULT,
+    labelled: Annotated[
+        bool, typer.Option("--labelled", help="Count like men as different.")
+    ] = False,
+    parquet: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the counts there, as Parquet.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Count the positions of a table.
+
+    By side to move, result and moves; and the longest wins, with their positions.
+
+    \b
+    Examples:
+      kingpair stats KQvKR
+      kingpair stats KBBvKN --labelled --json
+      kingpair stats KQvKR --parquet KQvKR.parquet
+    """
+    from api import figures
+    from workers import statistics
+    from workers.material import Material
+
+    wanted = Material.parse(material)
+    with _opened(tables) as tablebase:
+        table = tablebase.table(wanted)
+        counts = statistics.in_order(statistics.labelled(table) if labelled else table.counts)
+    if parquet is not None:
+        statistics.write_parquet(parquet, statistics.arrow_table(wanted, table.metric, counts))
+    text = figures.stats_text(wanted, counts, labelled)
+    _say(text, figures.stats_json(wanted, table.metric, counts), as_json)
+
+
+@app.command()
+def tables(
+    directory: Annotated[
+        Path, typer.Option("--tables", metavar="DIR", help="Where the tables are.")
+    ] = DEFAULT,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Read every block and check its digest.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the tables of a directory.
+
+    \b
+    Examples:
+      kingpair tables
+      kingpair tables --tables /data/tables --verify
+    """
+    from api import figures
+
+    with _opened(directory) as tablebase:
+        found = list(figures.listed(tablebase.paths, verify))
+    _say(figures.tables_text(found, verify), figures.tables_json(found), as_json)
+    for entry in found:
+        if entry.problem is not None:
+            raise entry.problem
+
+
+@app.command()
+def bench(
+    quick: Annotated[bool, typer.Option("--quick", help="Small materials alone.")] = False,
+    as_json: AsJson = False,
+    level: Level = None,
+) -> None:
+    """Measure this machine.
+
+    The kernels, then whole builds, then the signature of the tables.
+
+    \b
+    Examples:
+      kingpair bench --quick
+      kingpair bench --level v3 --json
+    """
+    from api.bench import run
+
+    run(json=as_json, quick=quick)
+
+
+def _opened(directory: Path) -> "Tablebase":
+    from workers.probe import open_tablebase
+
+    return open_tablebase(directory)
+
+
+def _say(text: Iterable[str], data: Any, as_json: bool) -> None:
+    for line in [json.dumps(data, indent=2)] if as_json else text:
+        typer.echo(line)
+
+
+def main() -> None:
+    app(prog_name="kingpair")
+
+
+if __name__ == "__main__":
+    main()
