@@ -13,13 +13,13 @@ from api.text import columns, count
 from workers.errors import MissingTableError
 from workers.fen import fen
 from workers.material import Material
+from workers.metric import Metric
 from workers.moves import legal_moves, play
 from workers.notation import Result, numbered, pgn
 from workers.play import Option, Step, best_line, options, result_of
 from workers.position import Colour, Position, in_check, material_of
 from workers.probe import Answer, Tablebase
 
-METRIC = "dtc"
 WDL = {1: "win", 0: "draw", -1: "loss"}
 WIDTH = 80
 
@@ -28,6 +28,7 @@ class Probed(NamedTuple):
     """A position, its value, and every legal move, best first."""
 
     position: Position
+    metric: Metric
     answer: Answer
     options: list[Option]
 
@@ -36,6 +37,7 @@ class Line(NamedTuple):
     """The best moves as far as the tables reach; `missing` says which table ends them early."""
 
     position: Position
+    metric: Metric
     answer: Answer
     steps: list[Step]
     missing: MissingTableError | None
@@ -45,16 +47,17 @@ class Line(NamedTuple):
         return result_of(self.position, self.answer)
 
 
-def probed(tablebase: Tablebase, position: Position) -> Probed:
-    return Probed(position, tablebase.probe(position), options(tablebase, position))
+def probed(tablebase: Tablebase, position: Position, metric: Metric) -> Probed:
+    answer = tablebase.probe(position, metric)
+    return Probed(position, metric, answer, options(tablebase, position, metric))
 
 
-def line(tablebase: Tablebase, position: Position) -> Line:
+def line(tablebase: Tablebase, position: Position, metric: Metric) -> Line:
     """The best line; MissingTableError if not even the position itself is known."""
-    found = Line(position, tablebase.probe(position), [], None)
+    found = Line(position, metric, tablebase.probe(position, metric), [], None)
     try:
         # One by one: what comes before a missing table is kept.
-        for step in best_line(tablebase, position):
+        for step in best_line(tablebase, position, metric):
             found.steps.append(step)
     except MissingTableError as error:
         return found._replace(missing=error)
@@ -82,10 +85,10 @@ def name_of(colour: Colour) -> str:
     return colour.name.title()
 
 
-def heading(position: Position, answer: Answer) -> str:
-    material = material_of(position)[0]
-    until = ", to mate or conversion" if answer.moves else ""
-    return f"{material}, {name_of(position.turn)} to move: {verdict(position, answer)}{until}."
+def heading(found: Probed | Line) -> str:
+    material, mover = material_of(found.position)[0], name_of(found.position.turn)
+    until = f", to {found.metric.counts_to}" if found.answer.moves else ""
+    return f"{material}, {mover} to move: {verdict(found.position, found.answer)}{until}."
 
 
 def entered(position: Position, option: Option) -> Material | None:
@@ -98,18 +101,19 @@ def entered(position: Position, option: Option) -> Material | None:
 
 def probe_text(found: Probed) -> Iterator[str]:
     yield fen(found.position)
-    yield heading(found.position, found.answer)
+    yield heading(found)
     if found.options:
         yield ""
-        yield from columns((_option_row(found.position, o) for o in found.options), "<<<")
+        yield from columns((_option_row(found, option) for option in found.options), "<<<")
 
 
-def _option_row(position: Position, option: Option) -> tuple[str, str, str]:
-    material = entered(position, option)
-    return f"  {option.san}", _worth(option), _note(position, option, material)
+def _option_row(found: Probed, option: Option) -> tuple[str, str, str]:
+    material = entered(found.position, option)
+    note = _note(found.position, option, material)
+    return f"  {option.san}", _worth(option, found.metric), note
 
 
-def _worth(option: Option) -> str:
+def _worth(option: Option, metric: Metric) -> str:
     if option.answer is None:
         return "unknown"
     if option.mate:
@@ -117,7 +121,9 @@ def _worth(option: Option) -> str:
     if option.answer.wdl == 0:
         return "draws"
     verb = "wins" if option.answer.wdl > 0 else "loses"
-    return verb if option.conversion else f"{verb} in {count(option.answer.moves, 'move')}"
+    if option.conversion and metric is Metric.DTC:
+        return verb
+    return f"{verb} in {count(option.answer.moves, 'move')}"
 
 
 def _note(position: Position, option: Option, material: Material | None) -> str:
@@ -147,16 +153,16 @@ def _rest(after: Answer) -> str:
 
 def probe_json(found: Probed) -> dict[str, Any]:
     return {
-        **_position_json(found.position, found.answer),
+        **_position_json(found.position, found.metric, found.answer),
         "options": [_option_json(found.position, option) for option in found.options],
     }
 
 
-def _position_json(position: Position, answer: Answer) -> dict[str, Any]:
+def _position_json(position: Position, metric: Metric, answer: Answer) -> dict[str, Any]:
     return {
         "fen": fen(position),
         "material": str(material_of(position)[0]),
-        "metric": METRIC,
+        "metric": metric,
         "to_move": position.turn.name.lower(),
         **_answer_json(answer),
     }
@@ -185,7 +191,7 @@ def _option_json(position: Position, option: Option) -> dict[str, Any]:
 
 def line_text(found: Line) -> Iterator[str]:
     yield fen(found.position)
-    yield heading(found.position, found.answer)
+    yield heading(found)
     for i, phase in enumerate(_phases(found.steps)):
         start = phase[0]
         material = str(material_of(start.position)[0])
@@ -229,17 +235,17 @@ def line_pgn(found: Line) -> str:
 
 def line_json(found: Line) -> dict[str, Any]:
     return {
-        **_position_json(found.position, found.answer),
+        **_position_json(found.position, found.metric, found.answer),
         "complete": found.missing is None,
         "plies": len(found.steps),
-        "phases": [_phase_json(phase) for phase in _phases(found.steps)],
+        "phases": [_phase_json(phase, found.metric) for phase in _phases(found.steps)],
         "pgn": line_pgn(found),
     }
 
 
-def _phase_json(phase: list[Step]) -> dict[str, Any]:
+def _phase_json(phase: list[Step], metric: Metric) -> dict[str, Any]:
     start = phase[0]
     return {
-        **_position_json(start.position, start.answer),
+        **_position_json(start.position, metric, start.answer),
         "line": [{"san": step.option.san, "uci": step.option.uci} for step in phase],
     }

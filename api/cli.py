@@ -5,6 +5,7 @@ What these import is imported when they run: help and errors come at once.
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,7 @@ import typer
 
 from api import arguments
 from api.failures import EXPLAINED, Commands
+from workers.metric import Metric
 
 if TYPE_CHECKING:
     from workers.probe import Tablebase
@@ -64,6 +66,9 @@ Setting = Annotated[
         help=LEVELS,
     ),
 ]
+OneMetric = Annotated[
+    Metric, typer.Option("--metric", help="Count moves to mate or conversion, or to mate.")
+]
 DEFAULT = Path("tables")
 
 
@@ -115,6 +120,14 @@ def build(
         bool,
         typer.Option("--force", help="Build the materials named again, and what rests on them."),
     ] = False,
+    metric: Annotated[
+        list[Metric] | None,
+        typer.Option(
+            "--metric",
+            show_default="dtc",
+            help="Count moves to mate or conversion, or to mate; may be given twice.",
+        ),
+    ] = None,
     compact: Annotated[
         bool, typer.Option("--compact", help="Smaller tables, much slower to write.")
     ] = False,
@@ -133,6 +146,7 @@ def build(
       kingpair build KQvKR
       kingpair build KRBvKR KBBvKN --out /data/tables --threads 8
       kingpair build --men 5 --memory 12GiB
+      kingpair build KQvKR --metric dtc --metric dtm
       kingpair build KQvKR --json | jq .event
     """
     from api.watching import watching
@@ -149,8 +163,9 @@ def build(
         compact=compact,
     )
     try:
-        with watching(typer.echo, out, as_json) as listen:
-            run(request, listen)
+        for each in metric or [Metric.DTC]:
+            with watching(typer.echo, out, as_json) as listen:
+                run(replace(request, metric=each), listen)
     except KeyboardInterrupt:
         kept = f"what was committed is kept in {out}, the same command goes on from there"
         raise KeyboardInterrupt(kept) from None
@@ -158,7 +173,11 @@ def build(
 
 @app.command()
 def estimate(
-    materials: Materials = None, men: Men = None, threads: Threads = None, as_json: AsJson = False
+    materials: Materials = None,
+    men: Men = None,
+    threads: Threads = None,
+    metric: OneMetric = Metric.DTC,
+    as_json: AsJson = False,
 ) -> None:
     """Say what a build would take.
 
@@ -174,12 +193,15 @@ def estimate(
     from coordinator import plan
 
     waves = plan.waves(arguments.materials_of(materials or (), men))
-    found = [plan.estimate(m, threads or arguments.cores()) for wave in waves for m in wave]
+    count = threads or arguments.cores()
+    found = [plan.estimate(m, count, metric) for wave in waves for m in wave]
     _say(figures.estimate_text(found), figures.estimate_json(found), as_json)
 
 
 @app.command()
-def probe(fen: Fen, tables: Tables = DEFAULT, as_json: AsJson = False) -> None:
+def probe(
+    fen: Fen, tables: Tables = DEFAULT, metric: OneMetric = Metric.DTC, as_json: AsJson = False
+) -> None:
     """Say how a position ends, and each move.
 
     The moves come best first, with their results and what they convert to.
@@ -195,7 +217,7 @@ def probe(fen: Fen, tables: Tables = DEFAULT, as_json: AsJson = False) -> None:
 
     position = parse_fen(arguments.fen_of(fen))
     with _opened(tables) as tablebase:
-        found = answers.probed(tablebase, position)
+        found = answers.probed(tablebase, position, metric)
     _say(answers.probe_text(found), answers.probe_json(found), as_json)
 
 
@@ -203,6 +225,7 @@ def probe(fen: Fen, tables: Tables = DEFAULT, as_json: AsJson = False) -> None:
 def line(
     fen: Fen,
     tables: Tables = DEFAULT,
+    metric: OneMetric = Metric.DTC,
     pgn: Annotated[bool, typer.Option("--pgn", help="Print the PGN alone.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -220,7 +243,7 @@ def line(
 
     position = parse_fen(arguments.fen_of(fen))
     with _opened(tables) as tablebase:
-        found = answers.line(tablebase, position)
+        found = answers.line(tablebase, position, metric)
     if pgn and not as_json:
         typer.echo(answers.line_pgn(found), nl=False)
     else:
@@ -233,6 +256,7 @@ def line(
 def stats(
     material: Annotated[str, typer.Argument(metavar="MATERIAL", help="Such as KQvKR.")],
     tables: Tables = DEFAULT,
+    metric: OneMetric = Metric.DTC,
     labelled: Annotated[
         bool, typer.Option("--labelled", help="Count like men as different.")
     ] = False,
@@ -257,7 +281,7 @@ def stats(
 
     wanted = Material.parse(material)
     with _opened(tables) as tablebase:
-        table = tablebase.table(wanted)
+        table = tablebase.table(wanted, metric)
         counts = statistics.in_order(statistics.labelled(table) if labelled else table.counts)
     if parquet is not None:
         statistics.write_parquet(parquet, statistics.arrow_table(wanted, table.metric, counts))
@@ -293,8 +317,54 @@ def tables(
 
 
 @app.command()
+def verify(
+    materials: Materials = None,
+    every: Annotated[bool, typer.Option("--all", help="All tables of the directory.")] = False,
+    tables: Tables = DEFAULT,
+    threads: Threads = None,
+    metric: Annotated[
+        list[Metric] | None,
+        typer.Option(
+            "--metric",
+            show_default="dtc, or whatever --all finds",
+            help="Which tables of a material; may be given twice.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Prove finished tables, by playing every move of every position.
+
+    Every block is checked against its digest, every value against those one move on, and the
+    counts against the values.  What is wrong is named with its FEN, and ends with exit code 4.
+
+    \b
+    Examples:
+      kingpair verify KQvKR
+      kingpair verify --all --tables /data/tables --threads 8
+      kingpair verify KBBvKN --json | jq .[].sound
+    """
+    from api import verify_command
+
+    with _opened(tables) as tablebase:
+        wanted = verify_command.chosen(tablebase, materials or (), every, metric)
+        echo = _silent if as_json else typer.echo
+        found = verify_command.verified(tablebase, wanted, threads or arguments.cores(), echo)
+    if as_json:
+        _say((), verify_command.verified_json(found), as_json)
+    for entry in found:
+        if entry.problem is not None:
+            raise entry.problem
+
+
+@app.command()
 def bench(
     quick: Annotated[bool, typer.Option("--quick", help="Small materials alone.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Also what takes minutes: all of five men, one of six.")
+    ] = False,
+    signature: Annotated[
+        bool, typer.Option("--signature", help="The signature alone, as its golden file has it.")
+    ] = False,
     as_json: AsJson = False,
     level: Level = None,
 ) -> None:
@@ -306,16 +376,21 @@ def bench(
     Examples:
       kingpair bench --quick
       kingpair bench --level v3 --json
+      kingpair bench --signature
     """
     from api.bench import run
 
-    run(json=as_json, quick=quick)
+    run(json=as_json, quick=quick, full=full, signature=signature)
 
 
 def _opened(directory: Path) -> "Tablebase":
     from workers.probe import open_tablebase
 
     return open_tablebase(directory)
+
+
+def _silent(line: str) -> None:
+    """For what prints once, at the end."""
 
 
 def _say(text: Iterable[str], data: Any, as_json: bool) -> None:

@@ -70,7 +70,7 @@ def stats_text(material: Material, counts: Counts, labelled: bool) -> Iterator[s
     if longest := list(_longest(counts)):
         yield ""
         yield from columns(longest, "<><")
-    if depths := list(_by_moves(counts)):
+    if depths := list(by_moves(counts)):
         yield ""
         yield from columns(depths, ">>>>>")
         yield ""
@@ -103,7 +103,7 @@ def _longest(counts: Counts) -> Iterator[tuple[str, ...]]:
                 yield f"{mover} {word} in at most", count(entry["moves"], "move"), entry["fen"]
 
 
-def _by_moves(counts: Counts) -> Iterator[list[str]]:
+def by_moves(counts: Counts) -> Iterator[list[str]]:
     shown = [
         (f"{mover} {word}", counts[side][result])
         for side, mover in (("white", "White"), ("black", "Black"))

@@ -28,6 +28,7 @@ from workers.domain import Domain, domain_of
 from workers.errors import CannotBuild, DamagedTable, ForeignTable
 from workers.exits import Exits, exits_of
 from workers.material import STRONGER, WEAKER, Material
+from workers.metric import Metric
 from workers.painting import Logs, Painter
 from workers.passlog import Pass, PassLog
 from workers.table import (
@@ -50,7 +51,7 @@ class Request:
 
     materials: tuple[Material, ...]
     out: Path
-    metric: str = "dtc"
+    metric: Metric = Metric.DTC
     threads: int = 1
     memory: int | None = None
     resume: bool = True
@@ -169,7 +170,9 @@ def _build(request: Request, directory: Directory, listen: Listener) -> None:
 
 
 def _estimates(request: Request, todo: Iterable[Iterable[Material]]) -> list[Estimate]:
-    return [estimate(material, request.threads) for wave in todo for material in wave]
+    return [
+        estimate(material, request.threads, request.metric) for wave in todo for material in wave
+    ]
 
 
 def _logs_at(request: Request, material: Material) -> Path:

@@ -14,10 +14,13 @@ from pathlib import Path
 from workers.errors import CannotBuild
 from workers.geometry import PAIRS
 from workers.material import Material, closure
+from workers.metric import Metric
 from workers.table import rows_of
 from workers.threads import chunks_of
 
-BITMAPS = 4  # open and frontier, for each side to move
+# Open and frontier for each side to move; with exits that carry a depth, what is freed and is not.
+BITMAPS = {Metric.DTC: 4, Metric.DTM: 6}
+SMALLER_BITMAPS = 5  # sets read off a smaller table's column, which itself takes a byte a slot
 BASE = 250 << 20  # the interpreter, pyarrow, numpy
 TABLE_BYTES_PER_VALUE = 0.1
 LOG_BYTES_PER_VALUE = 0.2
@@ -37,10 +40,11 @@ class Estimate:
     log: int
 
 
-def estimate(material: Material, threads: int) -> Estimate:
+def estimate(material: Material, threads: int, metric: Metric = Metric.DTC) -> Estimate:
     axes = len(material.letters)
     bitmap = _bitmap(axes)
-    solving = BITMAPS * (bitmap + bitmap // 512) + 3 * axes * _bitmap(axes - 1)
+    smaller = SMALLER_BITMAPS * _bitmap(axes - 1) + rows_of(material) // 64
+    solving = BITMAPS[metric] * (bitmap + bitmap // 512) + axes * smaller
     scratch = threads * 3 * bitmap // len(PAIRS)
     # While painting, a chunk of both columns in each thread, and as many compressed parts waiting.
     chunk = max(map(len, chunks_of(axes)))

@@ -324,7 +324,7 @@ def test_no_number_of_passes_is_promised() -> None:
 
 def test_a_new_colour_begins_a_new_trend() -> None:
     progress = under_way()
-    progress.follow(Committed(Material.parse("KQvKR"), 1, Pass(0, 0, 7), 7, 0.1))
+    progress.follow(Committed(Material.parse("KQvKR"), 1, Pass(0, 0, 7, False), 7, 0.1))
     assert progress.found == [7]
 
 
@@ -363,9 +363,9 @@ def under_way() -> Progress:
         Started(rook),
         Published(rook, 10, 0.3, NO_WINS),
         Started(both),
-        Committed(both, 0, Pass(0, 0, 10), 10, 0.1),
-        Committed(both, 0, Pass(1, 400, 600), 1010, 0.5),
-        Committed(both, 0, Pass(2, 50, 50), 1110, 0.5),
+        Committed(both, 0, Pass(0, 0, 10, False), 10, 0.1),
+        Committed(both, 0, Pass(1, 400, 600, False), 1010, 0.5),
+        Committed(both, 0, Pass(2, 50, 50, False), 1110, 0.5),
     ):
         progress.follow(event)
     return progress

@@ -25,7 +25,7 @@ LAYERS: list[Layers] = [
     {Found(1, True, 0): [b"", b"won in one"], Found(1, False, 16): [b"lost", b"in one"]},
     {Found(2, True, 16): [bytes(range(40)), b"\0" * 90], Found(2, False, 0): [b"x", b"y"]},
 ]
-PASSES = [Pass(0, 0, 3), Pass(1, 5, 2), Pass(2, 300, 1)]
+PASSES = [Pass(0, 0, 3, False), Pass(1, 5, 2, False), Pass(2, 300, 1, False)]
 
 
 @contextmanager
@@ -50,7 +50,7 @@ def append(log: PassLog, layers: Layers) -> None:
 def write(log: PassLog, passes: range) -> None:
     for depth in passes:
         append(log, LAYERS[depth])
-        log.commit(*PASSES[depth])
+        log.commit(PASSES[depth])
 
 
 def held(log: PassLog) -> Layers:
@@ -98,9 +98,9 @@ def test_what_was_logged_is_read_back(layers: list[list[bytes]]) -> None:
         with opened(path) as log:
             for depth, streams in enumerate(layers):
                 log.append(Found(depth, True, 0), packed(streams))
-                log.commit(depth, depth * 7, 1)
+                log.commit(Pass(depth, depth * 7, 1, False))
         with opened(path) as log:
-            assert log.passes == [Pass(depth, depth * 7, 1) for depth in range(len(layers))]
+            assert log.passes == [Pass(depth, depth * 7, 1, False) for depth in range(len(layers))]
             assert held(log) == {Found(i, True, 0): layer for i, layer in enumerate(layers)}
 
 
@@ -130,7 +130,7 @@ def test_parts_that_many_threads_append_are_all_kept(tmp_path: Path) -> None:
             job.start()
         for job in jobs:
             job.join()
-        log.commit(1, 40, 0)
+        log.commit(Pass(1, 40, 0, False))
     with opened(tmp_path / "log") as log:
         for found, streams in parts.items():
             ((again, read),) = log.streams([found.chunk])

@@ -6,9 +6,9 @@
 
 Four bitmaps last from pass to pass: open_w and open_l, what each side may still be found to be, and
 the frontiers W_n and L_n, of which only occupied rows are ever looked at.  A position of the loser
-that can escape by a capture is not open; where exits carry a depth it is freed, and joins open_l, in
-the pass in which its last escape is found won.  The layers freed(n) are made before the first pass,
-deepest first so that each position is in one of them, and wait in a file.
+that can escape by a capture is not open; where exits carry a depth it is freed, and joins open_l,
+in the pass in which its last escape is found won.  The layers freed(n) are made before the first
+pass, deepest first so that each position is in one of them, and wait in a file.
 
 What a pass finds goes to the pass log the moment a chunk of partitions is done; depths are not kept
 here.
@@ -111,7 +111,7 @@ class Analysis:
                 self.domain.canonical,
                 tally,
                 scratch,
-                self._freed and self._freed.layer.kernel,
+                None if self._freed is None else self._freed.layer.kernel,
             )
 
         return self._find(step, self.lost, Found(depth, False, 0), self.log)

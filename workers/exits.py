@@ -1,9 +1,9 @@
 """Exits: captures into the smaller tables, as sets over the partitions of the larger one.
 
-When a man of side s is taken, it is s that moves next, in the smaller material.  So of each smaller
-table one column matters, that of s to move.  It is brought into the frame of the larger material:
-its king pairs, its order of men, all slots and not only canonical ones.  What an analysis asks of it
-are sets of smaller positions; captures into them are what counts for the larger:
+When a man of side s is taken, it is s that moves next, in the smaller material.  So of each
+smaller table one column matters, that of s to move.  It is brought into the frame of the larger
+material: its king pairs, its order of men, all slots and not only canonical ones.  What an analysis
+asks of it are sets of smaller positions; captures into them are what counts for the larger:
 
     escapes       captures that keep a position of the loser from being lost, to begin with
     freeing(n)    those that stop doing so at depth n, for they were found won
@@ -18,8 +18,8 @@ Cost: the smaller column is read once, a byte for each of its 462 x 64^(m-1) slo
 read off when it is asked for.
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from workers.bits import Words, zeros
 from workers.domain import Domain, domain_of
 from workers.geometry import DIAGONAL, PAIRS, PLACEMENTS
 from workers.material import Capture, Material
+from workers.metric import Metric
 from workers.table import Values
 from workers.threads import Chunk, Threads, chunks_of
 
@@ -40,7 +41,7 @@ class Columns(Protocol):
     """A finished table, as far as exits need it."""
 
     @property
-    def dtype(self) -> np.dtype[np.int8] | np.dtype[np.int16]: ...
+    def dtype(self) -> np.dtype[Any]: ...
 
     def values(self, pair: int, side: int) -> Values:
         """The values of a partition, `side` (0 stronger, 1 weaker) to move."""
@@ -65,16 +66,20 @@ class Exits(Protocol):
     def freeing(self, depth: int) -> Sets: ...
 
 
+def _each(captives: "list[Captive | None]", read: "Callable[[Captive], Marked | None]") -> Sets:
+    return tuple(None if captive is None else read(captive) for captive in captives)
+
+
 class ConversionExits:
     """For dtc: every exit has depth 1, nothing is freed."""
 
     last = 1
 
     def __init__(self, own: "list[Captive | None]", other: "list[Captive | None]") -> None:
-        self.escapes = tuple(c and c.not_won() for c in own)
+        self.escapes = _each(own, Captive.not_won)
         self.never: Sets = ()
-        self.forced = tuple(c and c.won() for c in own)
-        self._winning = tuple(c and c.lost() for c in other)
+        self.forced = _each(own, Captive.won)
+        self._winning = _each(other, Captive.lost)
 
     def winning(self, depth: int) -> Sets:
         return self._winning if depth == 1 else ()
@@ -88,8 +93,8 @@ class MateExits:
 
     def __init__(self, own: "list[Captive | None]", other: "list[Captive | None]") -> None:
         self._own, self._other = own, other
-        self.escapes = tuple(c and c.all() for c in own)
-        self.never = tuple(c and c.not_won() for c in own)
+        self.escapes = _each(own, Captive.all)
+        self.never = _each(own, Captive.not_won)
         self.forced: Sets = ()
         self.last = max(
             1,
@@ -98,17 +103,20 @@ class MateExits:
         )
 
     def winning(self, depth: int) -> Sets:
-        return tuple(c and c.equal(-depth) for c in self._other)
+        return _each(self._other, lambda captive: captive.equal(-depth))
 
     def freeing(self, depth: int) -> Sets:
-        return tuple(c and c.equal(depth) for c in self._own)
+        return _each(self._own, lambda captive: captive.equal(depth))
 
 
-EXITS = {"dtc": ConversionExits, "dtm": MateExits}
+EXITS: "dict[Metric, Callable[[list[Captive | None], list[Captive | None]], Exits]]" = {
+    Metric.DTC: ConversionExits,
+    Metric.DTM: MateExits,
+}
 
 
 def exits_of(
-    material: Material, metric: str, tables: Tables, threads: Threads
+    material: Material, metric: Metric, tables: Tables, threads: Threads
 ) -> tuple[Exits, Exits]:
     """The exits for the analysis of each winner: stronger, weaker."""
     loaded: dict[tuple[Material, bool, int], Captive] = {}
@@ -122,13 +130,12 @@ def exits_of(
 
 
 def _for_winner(
-    material: Material, metric: str, captives: "list[Captive]", winner: int
+    material: Material, metric: Metric, captives: "list[Captive]", winner: int
 ) -> Exits:
     pairs = list(zip(captives, material.sides, strict=True))
     own = [c if side == winner else None for c, side in pairs]
     other = [c if side != winner else None for c, side in pairs]
-    exits: Exits = EXITS[metric](own, other)
-    return exits
+    return EXITS[metric](own, other)
 
 
 class Captive:
@@ -201,7 +208,7 @@ def _load(material: Material, capture: Capture, tables: Tables, threads: Threads
 def _column(
     smaller: Domain, tables: Tables, to_move: int, threads: Threads
 ) -> tuple[Words, Values | None]:
-    """Legal positions, and the values of all of them (0 elsewhere), in the smaller table's frame."""
+    """Legal positions, and the values of all of them (0 elsewhere), in the smaller frame."""
     legal = zeros(len(PAIRS) * smaller.words, np.uint64)
     # Bare kings: never won, never lost, and no table is needed to know it.
     table = tables.columns(smaller.material) if smaller.axes else None

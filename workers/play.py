@@ -2,8 +2,11 @@
 
 A move's value is that of the position before it if this move is made:
 
-    win    1 if it mates or converts (captures into a won table), else one more than is left then
-    loss   0 if it is a capture into a lost table, else what the winner then needs
+    win    one more than the loser then has left
+    loss   what the winner then needs
+
+A metric that counts to the conversion counts no further: a winning capture is worth 1, a losing
+one 0.
 
 The winner takes the shortest way to the next conversion, the loser the longest; of equal moves
 the mate, then the one that does best in the phase after, then the first in the alphabet, so that
@@ -14,6 +17,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from workers.errors import MissingTableError
+from workers.metric import Metric
 from workers.moves import Move, is_capture, is_checkmate, legal_moves, play
 from workers.notation import Result, san, uci
 from workers.position import Colour, Position
@@ -34,29 +38,30 @@ class Option(NamedTuple):
     after: Answer | None  # the value of the position after the move, for its side to move
 
 
-def options(tablebase: Tablebase, position: Position) -> list[Option]:
+def options(tablebase: Tablebase, position: Position, metric: Metric = Metric.DTC) -> list[Option]:
     """All legal moves, best first; moves whose result is not known come last."""
-    return sorted((_option(tablebase, position, move) for move in legal_moves(position)), key=_rank)
+    found = (_option(tablebase, position, move, metric) for move in legal_moves(position))
+    return sorted(found, key=_rank)
 
 
-def _option(tablebase: Tablebase, position: Position, move: Move) -> Option:
+def _option(tablebase: Tablebase, position: Position, move: Move, metric: Metric) -> Option:
     child = play(position, move)
     capture = is_capture(position, move)
     mate = is_checkmate(child)
     try:
-        after = tablebase.probe(child)
+        after = tablebase.probe(child, metric)
     except MissingTableError:
         after = None
-    value = None if after is None else before(after, capture)
+    value = None if after is None else before(after, capture and metric is Metric.DTC)
     return Option(move, uci(move), san(position, move), value, capture, mate, after)
 
 
-def before(after: Answer, capture: bool) -> Answer:
+def before(after: Answer, ends_phase: bool) -> Answer:
     """What a move is worth that leads to `after`, the value for the opponent."""
     if after.wdl < 0:
-        return Answer(1, 1 if capture else after.moves + 1)
+        return Answer(1, 1 if ends_phase else after.moves + 1)
     if after.wdl > 0:
-        return Answer(-1, 0 if capture else after.moves)
+        return Answer(-1, 0 if ends_phase else after.moves)
     return Answer(0, 0)
 
 
@@ -83,20 +88,22 @@ class Step(NamedTuple):
     answer: Answer
 
 
-def best_line(tablebase: Tablebase, position: Position) -> Iterator[Step]:
+def best_line(
+    tablebase: Tablebase, position: Position, metric: Metric = Metric.DTC
+) -> Iterator[Step]:
     """The best moves of both sides up to mate; none in a draw.  Where a table that the best move
     leads into is missing, MissingTableError.
     """
     while True:
-        answer = tablebase.probe(position)
+        answer = tablebase.probe(position, metric)
         if answer.wdl == 0:
             return
-        found = options(tablebase, position)
+        found = options(tablebase, position, metric)
         if not found:
             return
         if found[0].answer != answer:
             unknown = next(option.move for option in found if option.answer is None)
-            tablebase.probe(play(position, unknown))
+            tablebase.probe(play(position, unknown), metric)
         yield Step(position, found[0], answer)
         position = play(position, found[0].move)
 

@@ -5,9 +5,9 @@
         tablebase.probe_dtc("8/8/8/8/Q7/5k2/8/K3r3 w - - 0 1")  # 31: moves to mate or conversion
 
 Positions are FEN strings, or anything with a `fen()` method such as python-chess's Board.  Values
-are those of the side to move, as python-chess's probers give them: `wdl` is 1, 0 or -1; `dtc` is
-positive in a win, negative in a loss, and 0 in a draw or where the loss is already there (mate,
-or a forced conversion): `wdl` tells these apart.
+are those of the side to move, as python-chess's probers give them: `wdl` is 1, 0 or -1; `dtc`
+and `dtm` are positive in a win, negative in a loss, and 0 in a draw or where the loss is already
+there (mate, or a forced conversion): `wdl` tells these apart.
 
 A cold probe maps the file, decompresses one block and checks its digest; decoded blocks stay in a
 cache of bounded size that all threads share.  A batch reads its FENs in C++, sorts them by block
@@ -15,7 +15,7 @@ and gathers with numpy.
 """
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,11 +31,14 @@ from workers.errors import BadMaterial, BadPosition, MissingTableError
 from workers.fen import fen, parse_fen
 from workers.geometry import DIAGONAL, PLACEMENTS
 from workers.material import MEN_MAX, Material
+from workers.metric import Metric
 from workers.position import Position, material_of
 from workers.table import BLOCK, Table, Values
 
 CACHE_BYTES = 256 << 20
 _GOOD = 0
+BARE_KINGS = 0  # the key of KvK: always a draw, and no table
+_Key = tuple[Metric, int]
 
 
 class HasFen(Protocol):
@@ -55,7 +58,8 @@ class Answer(NamedTuple):
     moves: int
 
     @property
-    def dtc(self) -> int:
+    def signed(self) -> int:
+        """Positive in a win, negative in a loss; 0 in a draw and in a loss that is there."""
         return self.wdl * self.moves
 
 
@@ -63,7 +67,7 @@ class Answers(NamedTuple):
     """The values of many positions; where `known` is false there was no table."""
 
     wdl: NDArray[np.int8]
-    dtc: NDArray[np.int16]
+    moves: NDArray[np.int16]  # signed as `Answer.signed`
     known: NDArray[np.bool_]
 
 
@@ -102,6 +106,13 @@ class Place:
     row: int
 
 
+class _BlockKey(NamedTuple):
+    metric: Metric
+    material: int
+    block: int
+    column: int
+
+
 class BlockCache:
     """Decoded blocks, the least recently used given up first once `limit` bytes are held."""
 
@@ -109,10 +120,10 @@ class BlockCache:
         self.limit = limit
         self.held = 0
         self.hits = self.misses = 0
-        self._blocks: OrderedDict[tuple[int, int, int], Values] = OrderedDict()
+        self._blocks: OrderedDict[_BlockKey, Values] = OrderedDict()
         self._lock = Lock()
 
-    def get(self, key: tuple[int, int, int], table: Table) -> Values:
+    def get(self, key: _BlockKey, table: Table) -> Values:
         with self._lock:
             if (values := self._blocks.get(key)) is not None:
                 self._blocks.move_to_end(key)
@@ -120,7 +131,7 @@ class BlockCache:
                 return values
             self.misses += 1
             # Decoded under the lock: a reader of Arrow is not promised to bear two threads at once.
-            values = table.block(key[1], key[2])
+            values = table.block(key.block, key.column)
             self._blocks[key] = values
             self.held += values.nbytes
             while self.held > self.limit and len(self._blocks) > 1:
@@ -140,8 +151,8 @@ class Tablebase:
         self.directories: list[Path] = []
         self.cache = BlockCache(cache_bytes)
         self._reader = make_reader()
-        self._paths: dict[int, Path] = {}
-        self._tables: dict[int, Table] = {}
+        self._paths: dict[_Key, Path] = {}
+        self._tables: dict[_Key, Table] = {}
         self._lock = Lock()
 
     def add_directory(self, directory: str | Path) -> int:
@@ -150,11 +161,12 @@ class Tablebase:
         if not directory.is_dir():
             raise MissingTableError(f"no directory of tables at {directory}")
         before = len(self._paths)
-        for path in sorted(directory.glob("*.dtc.arrow")):
-            # A file whose name is no material is somebody's own.
-            with suppress(BadMaterial):
-                material = Material.parse(path.name.split(".")[0])
-                self._paths.setdefault(material_key(material), path)
+        for metric in Metric:
+            for path in sorted(directory.glob(f"*.{metric}.arrow")):
+                # A file whose name is no material is somebody's own.
+                with suppress(BadMaterial):
+                    material = Material.parse(path.name.split(".")[0])
+                    self._paths.setdefault((metric, material_key(material)), path)
         self.directories.append(directory)
         return len(self._paths) - before
 
@@ -164,33 +176,31 @@ class Tablebase:
 
     # ---- one position ----
 
-    def probe(self, source: Source) -> Answer:
+    def probe(self, source: Source, metric: Metric = Metric.DTC) -> Answer:
         """The value of a position; MissingTableError if no table has it."""
-        place = self._place(source)
-        if place.material == 0:
-            return Answer(0, 0)
-        table = self._table(place.material)
-        block, at = divmod(place.row, BLOCK)
-        values = self.cache.get((place.material, block, place.weaker_to_move), table)
-        return answer_of(int(values[at]))
+        return self._answer(self._place(source), metric)
 
     def probe_wdl(self, source: Source) -> int:
-        return self.probe(source).wdl
+        """Who wins, by whichever table there is."""
+        place = self._place(source)
+        known = (Metric.DTM, place.material) in self._paths
+        missing = (Metric.DTC, place.material) not in self._paths
+        return self._answer(place, Metric.DTM if known and missing else Metric.DTC).wdl
 
     def probe_dtc(self, source: Source) -> int:
-        return self.probe(source).dtc
+        return self.probe(source, Metric.DTC).signed
+
+    def probe_dtm(self, source: Source) -> int:
+        return self.probe(source, Metric.DTM).signed
 
     def get_wdl(self, source: Source, default: Default | None = None) -> int | Default | None:
-        try:
-            return self.probe_wdl(source)
-        except MissingTableError:
-            return default
+        return _or_else(self.probe_wdl, source, default)
 
     def get_dtc(self, source: Source, default: Default | None = None) -> int | Default | None:
-        try:
-            return self.probe_dtc(source)
-        except MissingTableError:
-            return default
+        return _or_else(self.probe_dtc, source, default)
+
+    def get_dtm(self, source: Source, default: Default | None = None) -> int | Default | None:
+        return _or_else(self.probe_dtm, source, default)
 
     def _place(self, source: Source) -> Place:
         text = _text(source)
@@ -199,25 +209,40 @@ class Tablebase:
             status, side, material, row = self._reader.read([_coverable(text)])
         return Place(int(material[0]), int(side[0]), int(row[0]))
 
-    def _table(self, key: int) -> Table:
+    def _answer(self, place: Place, metric: Metric) -> Answer:
+        if place.material == BARE_KINGS:
+            return Answer(0, 0)
+        table = self._table(metric, place.material)
+        block, at = divmod(place.row, BLOCK)
+        key = _BlockKey(metric, place.material, block, place.weaker_to_move)
+        return answer_of(int(self.cache.get(key, table)[at]))
+
+    def _table(self, metric: Metric, key: int) -> Table:
         with self._lock:
-            if key not in self._tables:
-                if key not in self._paths:
-                    raise self._missing(_material(key))
-                self._tables[key] = Table(self._paths[key])
-            return self._tables[key]
+            if (metric, key) not in self._tables:
+                if (metric, key) not in self._paths:
+                    raise self._missing(metric, _material(key))
+                self._tables[metric, key] = Table(self._paths[metric, key])
+            return self._tables[metric, key]
 
-    def table(self, material: Material) -> Table:
+    def table(self, material: Material, metric: Metric = Metric.DTC) -> Table:
         """The opened table of a material; MissingTableError if there is none."""
-        return self._table(material_key(material))
+        return self._table(metric, material_key(material))
 
-    def _missing(self, material: Material) -> MissingTableError:
+    def _missing(self, metric: Metric, material: Material) -> MissingTableError:
         where = ", ".join(map(str, self.directories)) or "no directory"
-        return MissingTableError(f"no table of {material} in {where}; kingpair build {material}")
+        if metric is Metric.DTC:
+            return MissingTableError(
+                f"no table of {material} in {where}; kingpair build {material}"
+            )
+        return MissingTableError(
+            f"no {metric} table of {material} in {where}; "
+            f"kingpair build {material} --metric {metric}"
+        )
 
     # ---- many positions ----
 
-    def probe_batch(self, fens: Sequence[str]) -> Answers:
+    def probe_batch(self, fens: Sequence[str], metric: Metric = Metric.DTC) -> Answers:
         """The values of many FENs at once.  A position that cannot be is an error that names its
         number.
         """
@@ -229,12 +254,12 @@ class Tablebase:
         values = np.zeros(len(fens), np.int16)
         for key in map(int, np.unique(material[known])):
             chosen = np.flatnonzero(known & (material == key))
-            if key == 0:
+            if key == BARE_KINGS:
                 continue
-            if key not in self._paths:
+            if (metric, key) not in self._paths:
                 known[chosen] = False
             else:
-                values[chosen] = self._gather(key, row[chosen], side[chosen])
+                values[chosen] = self._gather(metric, key, row[chosen], side[chosen])
         wdl = np.sign(values).astype(np.int8)
         return Answers(wdl, np.where(wdl < 0, values + 1, values), known)
 
@@ -256,9 +281,9 @@ class Tablebase:
         return True
 
     def _gather(
-        self, key: int, rows: NDArray[np.int64], sides: NDArray[np.uint8]
+        self, metric: Metric, key: int, rows: NDArray[np.int64], sides: NDArray[np.uint8]
     ) -> NDArray[np.int16]:
-        table = self._table(key)
+        table = self._table(metric, key)
         blocks = (rows // BLOCK) * 2 + sides
         order = np.argsort(blocks, kind="stable")
         out = np.empty(len(rows), np.int16)
@@ -266,7 +291,7 @@ class Tablebase:
         for start, stop in zip(starts, [*starts[1:], len(rows)], strict=True):
             chosen = order[start:stop]
             block, side = divmod(int(blocks[chosen[0]]), 2)
-            values = self.cache.get((key, block, side), table)
+            values = self.cache.get(_BlockKey(metric, key, block, side), table)
             out[chosen] = values[rows[chosen] - block * BLOCK]
         return out
 
@@ -297,6 +322,15 @@ def open_tablebase(directory: str | Path, *, cache_bytes: int = CACHE_BYTES) -> 
     tablebase = Tablebase(cache_bytes)
     tablebase.add_directory(directory)
     return tablebase
+
+
+def _or_else(
+    probe: Callable[[Source], int], source: Source, default: Default | None
+) -> int | Default | None:
+    try:
+        return probe(source)
+    except MissingTableError:
+        return default
 
 
 def _text(source: Source) -> str:

@@ -83,7 +83,7 @@ BLOCK = 65536
 COLUMNS = ("white", "black")
 LEVEL, LEVEL_COMPACT = 1, 19
 
-Values = NDArray[np.int8] | NDArray[np.int16]
+Values = NDArray[np.signedinteger[Any]]  # int8 or int16
 Counts = dict[str, Any]
 
 
@@ -159,11 +159,6 @@ def encode(schema: pa.Schema, white: Values, black: Values, level: int) -> Part:
         metadata = _message_size(data, begin)
         sizes.append((metadata, end - begin - metadata))
     return Part([data.slice(start, ends[-1] - start)], sizes, digests)
-
-
-def _joined(blocks: list[Values]) -> Values:
-    joined: Values = np.concatenate(blocks)  # type: ignore[assignment]
-    return joined
 
 
 def _block_digest(values: Values) -> str:
@@ -419,7 +414,7 @@ class Table:
         first, last = pair * self._slots, (pair + 1) * self._slots
         blocks = [self._kept(i, side) for i in range(first // BLOCK, -(-last // BLOCK))]
         start = first // BLOCK * BLOCK
-        values = blocks[0] if len(blocks) == 1 else _joined(blocks)
+        values = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
         return values[first - start : last - start]
 
     def _kept(self, block: int, side: int) -> Values:

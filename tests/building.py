@@ -1,0 +1,61 @@
+"""Building small tables in a directory of one's own, and what then lies in it."""
+
+import shutil
+from pathlib import Path
+
+from coordinator.build import Event, Planned, Request, Started, build
+from workers.material import Material
+from workers.table import LEVEL, Identity, Table, encode, publish, schema_of
+
+CLOSURE = ("KQvKR", "KQvK", "KRvK")
+
+
+def built(out: Path, *names: str, force: bool = False, memory: int | None = None) -> list[Event]:
+    """Build, and all that happened."""
+    events: list[Event] = []
+    materials = tuple(map(Material.parse, names))
+    build(Request(materials, out, threads=2, force=force, memory=memory), events.append)
+    return events
+
+
+def planned(events: list[Event]) -> Planned:
+    (found,) = (event for event in events if isinstance(event, Planned))
+    return found
+
+
+def started(events: list[Event]) -> list[str]:
+    return [str(event.material) for event in events if isinstance(event, Started)]
+
+
+def files(directory: Path) -> dict[str, bytes]:
+    """Every file, hidden ones and those of logs too."""
+    return {
+        str(path.relative_to(directory)): path.read_bytes()
+        for path in directory.rglob("*")
+        if path.is_file()
+    }
+
+
+def finished(tables: Path, *names: str) -> dict[str, bytes]:
+    """What a directory holds once these are built: their tables and nothing besides."""
+    return {
+        f"{name}.dtc.arrow": (tables / f"{name}.dtc.arrow").read_bytes()
+        for name in names or CLOSURE
+    }
+
+
+def copied(tables: Path, out: Path, *names: str) -> Path:
+    out.mkdir(exist_ok=True)
+    for name in names or CLOSURE:
+        shutil.copy(tables / f"{name}.dtc.arrow", out)
+    return out
+
+
+def replace(path: Path, counts: dict[str, object]) -> str:
+    """Another table of the same material, such as another version might have written."""
+    old = Table(path)
+    identity = Identity(old.material, old.metric, old.smaller)
+    columns = [old.block(0, side) for side in (0, 1)]
+    part = encode(schema_of(identity, old.dtype), columns[0], columns[1], LEVEL)
+    publish(path, identity, old.dtype, [part], counts)
+    return Table(path).digest

@@ -1,0 +1,70 @@
+"""A build in a process of its own, which can be killed: by us, or by the kernel in mid-write.
+
+    python child.py OUT LIMIT MATERIAL ...
+
+It prints a line for each event.  With a LIMIT other than 0 the process dies on the spot, as if by
+kill -9, when a file of its own would grow beyond so many bytes: what was written stays as it is.
+"""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from coordinator.build import Event, Planned, Request, build
+from workers.errors import KingpairError
+from workers.material import Material
+
+
+def main(out: str, limit: str, *names: str) -> int:
+    if int(limit):
+        # Python would otherwise turn the signal into an error that it can handle.
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
+    try:
+        build(Request(tuple(map(Material.parse, names)), Path(out), threads=2), tell)
+    except KingpairError as error:
+        print(f"{type(error).__name__}: {error}")
+        return 1
+    return 0
+
+
+def tell(event: Event) -> None:
+    material = "" if isinstance(event, Planned) else f" {event.material}"
+    print(f"{type(event).__name__}{material}", flush=True)
+
+
+def command(out: Path, names: Iterable[str], limit: int = 0) -> list[str]:
+    return [sys.executable, __file__, str(out), str(limit), *names]
+
+
+def environment() -> dict[str, str]:
+    """The child imports what we import."""
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
+def killed(out: Path, names: Iterable[str], at: Callable[[int, str], bool]) -> bool:
+    """Build, and kill at the first event (its number, its line) for which `at` holds."""
+    with subprocess.Popen(
+        command(out, names), stdout=subprocess.PIPE, text=True, env=environment()
+    ) as child:
+        assert child.stdout is not None
+        for number, line in enumerate(child.stdout, 1):
+            if at(number, line.strip()):
+                child.kill()
+                break
+    return child.returncode == -signal.SIGKILL
+
+
+def killed_at_size(out: Path, names: Iterable[str], limit: int) -> bool:
+    """Build until the first file reaches a size."""
+    done = subprocess.run(command(out, names, limit), capture_output=True, env=environment())
+    return done.returncode == -signal.SIGXFSZ
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

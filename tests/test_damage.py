@@ -1,0 +1,126 @@
+"""Facts about damaged tables: damage is found and named, or changes nothing that is read."""
+
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from workers.errors import DamagedTable, ForeignTable
+from workers.table import Table
+
+FOUR_MEN = "KRvKN.dtc.arrow"
+THREE_MEN = "KRvK.dtc.arrow"
+
+Contents = tuple[object, ...]
+
+
+def contents(path: Path) -> Contents:
+    """All that a table can be asked for."""
+    opened = Table(path)
+    try:
+        blocks = [opened.block(block, side) for block in range(opened.blocks) for side in (0, 1)]
+        read = [(block.dtype, block.tobytes()) for block in blocks]
+        return opened.material, opened.metric, opened.smaller, opened.counts, opened.digest, read
+    finally:
+        opened.close()
+
+
+def found_or_harmless(path: Path, data: bytes, sound: Contents) -> bool:
+    """Whether damage was found; if not, nothing that is read may differ."""
+    path.write_bytes(data)
+    try:
+        read = contents(path)
+    except (DamagedTable, ForeignTable) as error:
+        return is_one_line_about(path, error)
+    assert read == sound
+    return False
+
+
+def is_one_line_about(path: Path, error: Exception) -> bool:
+    assert str(path) in str(error)
+    assert "\n" not in str(error)
+    return True
+
+
+def flipped(data: bytes, at: int, mask: int) -> bytes:
+    return data[:at] + bytes([data[at] ^ mask]) + data[at + 1 :]
+
+
+@pytest.mark.parametrize("bits", [1, 255])
+def test_a_flipped_byte_anywhere_never_changes_what_is_read(
+    tables: Path, tmp_path: Path, bits: int
+) -> None:
+    sound, path = contents(tables / "KBvK.dtc.arrow"), tmp_path / "KBvK.dtc.arrow"
+    data = (tables / "KBvK.dtc.arrow").read_bytes()
+    for at in range(len(data)):
+        found_or_harmless(path, flipped(data, at, bits << at % 8 & 255), sound)
+
+
+def test_damage_among_the_values_is_found(tables: Path, tmp_path: Path) -> None:
+    """But for a few bytes of zstd's that say the same in another way."""
+    sound, path = contents(tables / THREE_MEN), tmp_path / THREE_MEN
+    data = (tables / THREE_MEN).read_bytes()
+    places = range(1000, 7000, 17)
+    found = [found_or_harmless(path, flipped(data, at, 1 << at % 8), sound) for at in places]
+    assert sum(found) > 0.95 * len(places)
+
+
+@given(st.integers(0, 1 << 30), st.integers(1, 255))
+@example(868, 24)
+@settings(max_examples=300, deadline=None)
+def test_no_damage_whatever_changes_a_value(tables: Path, place: int, mask: int) -> None:
+    sound, data = contents(tables / THREE_MEN), (tables / THREE_MEN).read_bytes()
+    with TemporaryDirectory() as directory:
+        found_or_harmless(
+            Path(directory) / THREE_MEN, flipped(data, place % len(data), mask), sound
+        )
+
+
+def test_a_damaged_block_is_named(tables: Path, tmp_path: Path) -> None:
+    data = bytearray((tables / FOUR_MEN).read_bytes())
+    data[len(data) // 2] ^= 255
+    (tmp_path / FOUR_MEN).write_bytes(data)
+    with pytest.raises(DamagedTable, match=rf"{FOUR_MEN}: block \d+ of column (white|black) is"):
+        contents(tmp_path / FOUR_MEN)
+
+
+def test_a_truncated_table_is_refused(tables: Path, tmp_path: Path) -> None:
+    data, path = (tables / THREE_MEN).read_bytes(), tmp_path / THREE_MEN
+    for size in [*range(0, len(data), 97), *range(len(data) - 40, len(data))]:
+        path.write_bytes(data[:size])
+        with pytest.raises(DamagedTable, match="truncated or damaged; build it again"):
+            Table(path)
+
+
+def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / THREE_MEN
+    path.write_text("not an Arrow file at all " * 100)
+    with pytest.raises(DamagedTable, match="no table"):
+        Table(path)
+    with pa.ipc.new_file(path, pa.schema([("white", pa.int8())])) as writer:
+        writer.write(pa.record_batch({"white": pa.array([1], pa.int8())}))
+    with pytest.raises(DamagedTable, match="no table"):
+        Table(path)
+
+
+def test_a_table_that_is_not_there_is_not_called_damaged(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        Table(tmp_path / THREE_MEN)
+
+
+def test_a_newer_format_is_refused_by_its_number(tables: Path, tmp_path: Path) -> None:
+    data = (tables / THREE_MEN).read_bytes()
+    assert b'"format": 1' in data
+    (tmp_path / THREE_MEN).write_bytes(data.replace(b'"format": 1', b'"format": 7'))
+    with pytest.raises(ForeignTable, match="format 7, this version reads 1; update kingpair"):
+        Table(tmp_path / THREE_MEN)
+
+
+def test_a_table_under_the_name_of_another_is_refused(tables: Path, tmp_path: Path) -> None:
+    shutil.copy(tables / THREE_MEN, tmp_path / "KQvK.dtc.arrow")
+    with pytest.raises(ForeignTable, match=r"KQvK\.dtc\.arrow: holds KRvK\.dtc"):
+        Table(tmp_path / "KQvK.dtc.arrow")

@@ -1,0 +1,147 @@
+"""Facts about a build that did not end: whatever stopped it, the next one ends with the same bytes.
+
+It is killed from outside at an event, dies in mid-write at a size, or is interrupted at an event.
+"""
+
+import shutil
+from pathlib import Path
+
+import child
+import pytest
+from building import built, copied, files, finished, replace, started
+
+from coordinator.build import Committed, Event, Request, build
+from workers.material import Material
+from workers.table import Table
+
+KQVKR = Material.parse("KQvKR")
+
+
+@pytest.mark.parametrize(
+    "events", [1, 9, 55, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 14, 30, 80))]
+)
+def test_a_build_that_was_killed_goes_on_to_the_same_bytes(
+    tables: Path, tmp_path: Path, events: int
+) -> None:
+    assert child.killed(tmp_path, ["KQvKR"], lambda number, _: number == events)
+    built(tmp_path, "KQvKR")
+    assert files(tmp_path) == finished(tables)
+
+
+def test_a_build_that_was_killed_while_painting_does_not_solve_again(
+    tables: Path, tmp_path: Path
+) -> None:
+    copied(tables, tmp_path, "KQvK", "KRvK")
+    assert child.killed(tmp_path, ["KQvKR"], lambda _, line: line == "Painting KQvKR")
+    events = built(tmp_path, "KQvKR")
+    assert not [event for event in events if isinstance(event, Committed)]
+    assert files(tmp_path) == finished(tables)
+
+
+@pytest.mark.parametrize(
+    "size",
+    [100, 13000, 1000000, *(pytest.param(n, marks=pytest.mark.slow) for n in (900, 9000, 200000))],
+)
+def test_a_build_that_died_in_mid_write_goes_on_to_the_same_bytes(
+    tables: Path, tmp_path: Path, size: int
+) -> None:
+    assert child.killed_at_size(tmp_path, ["KQvKR"], size)
+    assert any(len(data) == size for data in files(tmp_path).values())
+    built(tmp_path, "KQvKR")
+    assert files(tmp_path) == finished(tables)
+
+
+@pytest.mark.slow
+def test_a_build_that_is_killed_again_and_again_still_ends(tables: Path, tmp_path: Path) -> None:
+    deaths = 0
+    while child.killed(tmp_path, ["KQvKR"], lambda number, _: number == 9):
+        deaths += 1
+    assert deaths > 3
+    assert files(tmp_path) == finished(tables)
+
+
+@pytest.fixture(scope="module")
+def five_men(tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """KBBvKN, of many parts to a pass, and what it rests on."""
+    out = tmp_path_factory.mktemp("five men")
+    built(copied(tables, out, "KBBvK", "KBvK", "KNvK"), "KBBvKN")
+    return out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("events", [3, 8, 21, 40, 60, 69, 71])
+def test_many_parts_of_a_pass_are_gone_on_from(five_men: Path, tmp_path: Path, events: int) -> None:
+    whole = files(five_men)
+    shutil.copytree(five_men, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "KBBvKN.dtc.arrow").unlink()
+    assert child.killed(tmp_path, ["KBBvKN"], lambda number, _: number == events)
+    built(tmp_path, "KBBvKN")
+    assert files(tmp_path) == whole
+
+
+def test_what_a_death_left_beside_a_finished_table_is_cleared_away(
+    tables: Path, tmp_path: Path
+) -> None:
+    copied(tables, tmp_path)
+    (tmp_path / ".KQvKR.dtc.build").mkdir()
+    (tmp_path / ".KQvKR.dtc.build" / "weaker.log").write_bytes(b"kpl1")
+    (tmp_path / "KQvKR.dtc.arrow.partial").write_bytes(b"ARROW1")
+    assert started(built(tmp_path, "KQvKR")) == []
+    assert files(tmp_path) == finished(tables)
+    assert not (tmp_path / ".KQvKR.dtc.build").exists()
+
+
+def test_without_resume_the_logs_are_begun_anew(tables: Path, tmp_path: Path) -> None:
+    copied(tables, tmp_path, "KQvK", "KRvK")
+    assert child.killed(tmp_path, ["KQvKR"], lambda _, line: line == "Painting KQvKR")
+    events: list[Event] = []
+    build(Request((KQVKR,), tmp_path, resume=False), events.append)
+    assert [event for event in events if isinstance(event, Committed)]
+    assert files(tmp_path) == finished(tables)
+
+
+def interrupted(out: Path, name: str, at: int) -> bool:
+    """Build, and break it off at an event."""
+    events: list[Event] = []
+
+    def listen(event: Event) -> None:
+        events.append(event)
+        if len(events) == at:
+            raise KeyboardInterrupt
+
+    try:
+        build(Request((Material.parse(name),), out, threads=2), listen)
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+def test_a_build_can_be_interrupted_at_every_event(tables: Path, tmp_path: Path) -> None:
+    at, out = 1, tmp_path / "1"
+    while interrupted(out, "KRvK", at):
+        assert not list(out.glob("*.partial"))
+        built(out, "KRvK")
+        assert files(out) == finished(tables, "KRvK")
+        at += 1
+        out = tmp_path / str(at)
+    assert at > 20
+
+
+def test_an_interruption_after_every_event_still_ends(tables: Path, tmp_path: Path) -> None:
+    copied(tables, tmp_path, "KQvK", "KRvK")
+    # The plan, the start, and one pass more each time.
+    interruptions = 0
+    while interrupted(tmp_path, "KQvKR", 3):
+        interruptions += 1
+    assert interruptions > 30
+    assert files(tmp_path) == finished(tables)
+
+
+def test_logs_that_rest_on_other_tables_are_not_gone_on_from(tables: Path, tmp_path: Path) -> None:
+    copied(tables, tmp_path, "KQvK", "KRvK")
+    assert interrupted(tmp_path, "KQvKR", 12)
+    digest = replace(tmp_path / "KQvK.dtc.arrow", {"other": "counts"})
+    events = built(tmp_path, "KQvKR")
+    passes = [event.passed.depth for event in events if isinstance(event, Committed)]
+    assert passes.count(0) == 2
+    assert Table(tmp_path / "KQvKR.dtc.arrow").smaller["KQvK"] == digest
