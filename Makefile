@@ -1,9 +1,10 @@
-# make test     everything that must hold before a commit; sets the machine up the first time
-# make fast     the same without the tests marked slow
-# make sanitize the kernel tests against kernels built with address and undefined-behaviour checks
-# make bench    the numbers
-# make format   let ruff write
-# make clean    forget everything that was built
+# make test      everything that must hold before a commit; sets the machine up the first time
+# make fast      the same without the tests marked slow
+# make sanitize  the kernel tests against kernels built with address and undefined-behaviour checks
+# make bench     the numbers
+# make signature one number that says whether the tables are still the same
+# make format    let ruff write
+# make clean     forget everything that was built
 #
 # Needs Python 3.11 or later with venv and headers, and g++ 11 or later; says so if one is missing.
 # All else is installed into .venv. A second run touches neither the network nor the compiler
@@ -35,7 +36,7 @@ KERNELS := $(wildcard CMakeLists.txt workers/kernels/*)
 KERNEL_TESTS := $(patsubst %,tests/test_%.py,kernels streams slots refusals)
 SANITIZED := build/sanitize
 
-.PHONY: test fast check kernels sanitize bench format clean
+.PHONY: test fast check kernels sanitize bench signature format clean
 
 test: check
 	$(BIN)/python -m pytest
@@ -94,6 +95,9 @@ sanitize: kernels
 
 bench: kernels
 	$(BIN)/kingpair bench
+
+signature: kernels
+	@$(BIN)/kingpair bench --signature
 
 format: kernels
 	$(BIN)/ruff format .

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from api import arguments
+from api import arguments, study
 from api.failures import EXPLAINED, Commands
 from workers.metric import Metric
 
@@ -381,6 +381,10 @@ def bench(
     from api.bench import run
 
     run(json=as_json, quick=quick, full=full, signature=signature)
+
+
+for command in study.COMMANDS:
+    app.command()(command)
 
 
 def _opened(directory: Path) -> "Tablebase":

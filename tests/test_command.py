@@ -24,7 +24,8 @@ from workers import _kernels, errors
 from workers.material import Material
 from workers.passlog import Pass
 
-COMMANDS = ("build", "estimate", "probe", "line", "stats", "tables", "bench")
+STUDY = ("report", "longest", "zugzwangs", "sample", "export")
+COMMANDS = ("build", "estimate", "probe", "line", "stats", "tables", "verify", "bench", *STUDY)
 LONGEST = "8/8/8/8/Q7/5k2/8/K3r3 w - - 0 1"
 
 

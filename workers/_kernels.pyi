@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 

@@ -33,7 +33,7 @@ struct Man {
 };
 
 // The most bytes that a partition of a layer packs into.
-constexpr size_t packed_max(size_t rows) { return rows / 8 + 8 + rows + 8 * rows * (1 + 8 * 9); }
+constexpr size_t packed_max(size_t rows) { return rows / 8 + 8 + rows * (8 + 64 * 9) + 8; }
 
 // A king's step from a partition: into `pair`, whose frame shows square s of ours as symmetry(s).
 struct Step {

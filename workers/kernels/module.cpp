@@ -14,6 +14,7 @@
 
 #include "kernels.hpp"
 #include "slots.hpp"
+#include "verify_module.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -195,18 +196,20 @@ int held_pair(const Domain& d, int pair) {
 nb::tuple packed(const Domain& d, const Pairs& pairs, const LayerArrays& layer) {
     auto parts = parts_of(d, pairs);
     auto l = layer.get(d);
-    std::vector<uint8_t> buffer;
+    // Kept from call to call: it is as large as a full layer would need.
+    static thread_local std::vector<uint8_t> buffer;
     std::vector<size_t> ends;
+    size_t end = 0;
     {
         nb::gil_scoped_release release;
-        std::vector<uint8_t> one(packed_max(d.rows()));
+        const size_t most = parts.count * packed_max(d.rows());
+        if (buffer.size() < most) buffer.resize(most);
         for (size_t i = 0; i < parts.count; ++i) {
-            const size_t size = kernels->pack(d, parts.pair[i], l, one.data());
-            buffer.insert(buffer.end(), one.data(), one.data() + size);
-            ends.push_back(buffer.size());
+            end += kernels->pack(d, parts.pair[i], l, buffer.data() + end);
+            ends.push_back(end);
         }
     }
-    return nb::make_tuple(nb::bytes(buffer.data(), buffer.size()), ends);
+    return nb::make_tuple(nb::bytes(buffer.data(), end), ends);
 }
 
 template <class T>
@@ -281,6 +284,7 @@ using namespace kingpair;
 
 NB_MODULE(_kernels, m) {
     kernels = levels_here().back();
+    verify::bind(m);
 
     m.def("levels", [] {
         std::vector<std::string> names;

@@ -3,14 +3,13 @@
 // A stream holds one partition of a layer:
 //
 //     u64[(rows + 63) / 64]   which rows are occupied
-//     u8 per occupied row     which units of it
-//     per occupied unit       u8 which words, then for each of these
+//     per occupied row        u64 which words, then for each of these
 //                             up to FEW bits: a byte each, the bit's number, the last one with 0x80 added;
 //                             else 0x40 and the eight bytes of the word
 //
 // Nearly all layers are nearly empty, so a position costs little more than a byte before any compression.
 //
-// Cost: packing and unpacking touch occupied units and the stream, once; painting writes a byte per position.
+// Cost: packing and unpacking touch occupied rows and the stream, once; painting writes a byte per position.
 
 #pragma once
 
@@ -24,25 +23,39 @@ namespace {
 constexpr int FEW = 6;
 constexpr uint8_t LAST = 0x80, WHOLE_WORD = 0x40;
 
+// Most words that hold anything hold one bit or two: these take no branch that could be foreseen wrongly.
 inline size_t pack_word(uint64_t word, uint8_t* out) {
-    if (count_bits(word) > FEW) {
+    const int count = count_bits(word);
+    if (count > FEW) {
         *out = WHOLE_WORD;
         std::memcpy(out + 1, &word, 8);
         return 9;
     }
-    size_t n = 0;
-    for (; word; word &= word - 1) out[n++] = static_cast<uint8_t>(lowest(word));
-    out[n - 1] |= LAST;
-    return n;
+    out[0] = static_cast<uint8_t>(lowest(word));
+    word &= word - 1;
+    out[1] = static_cast<uint8_t>(lowest(word | bit(63)));
+    for (int n = 2; n < count; ++n) {
+        word &= word - 1;
+        out[n] = static_cast<uint8_t>(lowest(word));
+    }
+    out[count - 1] |= LAST;
+    return static_cast<size_t>(count);
 }
 
-inline size_t pack_unit(const uint64_t* words, uint8_t* out) {
-    unsigned lanes = 0;
-    for (int f = 0; f < 8; ++f) lanes |= unsigned{words[f] != 0} << f;
-    size_t n = 0;
-    out[n++] = static_cast<uint8_t>(lanes);
-    for (; lanes; lanes &= lanes - 1) n += pack_word(words[lowest(lanes)], out + n);
-    return n;
+inline size_t pack_row(const uint64_t* words, uint8_t* out) {
+    uint64_t found[64], mask = 0;
+    size_t count = 0;
+    for (int i = 0; i < 64; ++i) {
+        const bool any_here = words[i] != 0;
+        found[count] = words[i];
+        count += any_here;
+        mask |= uint64_t{any_here} << i;
+    }
+    std::memcpy(out, &mask, 8);
+    uint8_t* const start = out;
+    out += 8;
+    for (size_t i = 0; i < count; ++i) out += pack_word(found[i], out);
+    return static_cast<size_t>(out - start);
 }
 
 size_t pack(const Domain& d, int pair, Layer layer, uint8_t* out) {
@@ -50,67 +63,62 @@ size_t pack(const Domain& d, int pair, Layer layer, uint8_t* out) {
     const uint8_t* occupied = layer.occupied + at * rows;
     const uint64_t* words = layer.words + at * rows * 64;
     uint8_t* const start = out;
+    out += 8 * ((rows + 63) / 64);
     for (size_t group = 0; group < rows; group += 64) {
         uint64_t mask = 0;
         for (size_t i = 0; i < 64 && group + i < rows; ++i) mask |= uint64_t{occupied[group + i] != 0} << i;
-        std::memcpy(out, &mask, 8);
-        out += 8;
+        std::memcpy(start + group / 8, &mask, 8);
+        for (; mask; mask &= mask - 1)
+            out += pack_row(words + (group + static_cast<size_t>(lowest(mask))) * 64, out);
     }
-    for (size_t row = 0; row < rows; ++row)
-        if (occupied[row]) *out++ = occupied[row];
-    for (size_t row = 0; row < rows; ++row)
-        for (unsigned m = occupied[row]; m; m &= m - 1)
-            out += pack_unit(words + row * 64 + 8 * lowest(m), out);
     return static_cast<size_t>(out - start);
 }
 
 // Whether a stream may name this word: with one man only the first is in use, with none only its first bit.
 inline bool in_use(int men, size_t index, uint64_t word) { return men > 1 || (index == 0 && (men == 1 || word == 1)); }
 
+// Reads one word; nothing is left of the stream where it ends too early.
+inline uint64_t unpack_word(const uint8_t*& in, const uint8_t* end) {
+    uint64_t word = 0;
+    if (in != end && *in == WHOLE_WORD) {
+        if (end - in < 9) return 0;
+        std::memcpy(&word, in + 1, 8);
+        in += 9;
+        return word;
+    }
+    while (in != end) {
+        word |= bit(*in & 63);
+        if (*in++ & LAST) return word;
+    }
+    return 0;
+}
+
 // Calls put(word index, word) for the words of a stream. False if the stream does not end where it should.
 template <class Put>
 inline bool unpack(const Domain& d, const uint8_t* in, size_t size, Put put) {
-    const size_t rows = d.rows();
+    const size_t rows = d.rows(), groups = (rows + 63) / 64;
     const uint8_t* const end = in + size;
-    const size_t groups = (rows + 63) / 64;
     if (size < 8 * groups) return false;
-    const uint8_t* masks = in;
+    const uint8_t* const masks = in;
     in += 8 * groups;
-    size_t occupied_rows = 0;
-    auto mask_of = [&](size_t group) {
-        uint64_t mask;
-        std::memcpy(&mask, masks + 8 * group, 8);
-        return rows < 64 ? mask & (bit(static_cast<int>(rows)) - 1) : mask;
-    };
-    for (size_t g = 0; g < groups; ++g) occupied_rows += static_cast<size_t>(count_bits(mask_of(g)));
-    if (static_cast<size_t>(end - in) < occupied_rows) return false;
-    const uint8_t* occupied = in;
-    in += occupied_rows;
-    for (size_t g = 0; g < groups; ++g)
-        for (uint64_t mask = mask_of(g); mask; mask &= mask - 1) {
-            const size_t row = 64 * g + static_cast<size_t>(lowest(mask));
-            for (unsigned units = *occupied++; units; units &= units - 1) {
-                if (in == end) return false;
-                for (unsigned lanes = *in++; lanes; lanes &= lanes - 1) {
-                    uint64_t word = 0;
-                    if (in == end) return false;
-                    if (*in == WHOLE_WORD) {
-                        if (end - in < 9) return false;
-                        std::memcpy(&word, in + 1, 8);
-                        in += 9;
-                    } else {
-                        do {
-                            if (in == end) return false;
-                            word |= bit(*in & 63);
-                        } while (!(*in++ & LAST));
-                    }
-                    const size_t index =
-                        row * 64 + 8 * static_cast<size_t>(lowest(units)) + static_cast<size_t>(lowest(lanes));
-                    if (!in_use(d.men, index, word)) return false;
-                    put(index, word);
-                }
+    for (size_t g = 0; g < groups; ++g) {
+        uint64_t occupied;
+        std::memcpy(&occupied, masks + 8 * g, 8);
+        if (rows < 64 && occupied >> rows) return false;
+        for (; occupied; occupied &= occupied - 1) {
+            if (end - in < 8) return false;
+            uint64_t mask;
+            std::memcpy(&mask, in, 8);
+            in += 8;
+            const size_t row = (64 * g + static_cast<size_t>(lowest(occupied))) * 64;
+            for (; mask; mask &= mask - 1) {
+                const size_t index = row + static_cast<size_t>(lowest(mask));
+                const uint64_t word = unpack_word(in, end);
+                if (!word || !in_use(d.men, index, word)) return false;
+                put(index, word);
             }
         }
+    }
     return in == end;
 }
 

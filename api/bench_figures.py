@@ -1,0 +1,217 @@
+"""What a build and a probe take here, each figure next to its target.
+
+Builds run as users run them: tables written, digested and synced.  They go to a directory for
+temporary files (TMPDIR) that is removed afterwards.  What needs minutes is measured only if asked
+for: all materials of up to five men, one of six men, a compact table.
+"""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from api.bandwidth import best_of
+from api.bench_steps import NoLog, Unlogged
+from api.bench_streams import some_fens
+from coordinator.build import Directory, Request, build
+from coordinator.solve import passes
+from workers.analysis import Analysis
+from workers.domain import domain_of
+from workers.errors import CannotBuild
+from workers.exits import Exits, exits_of
+from workers.material import STRONGER, WEAKER, Material, closure, every
+from workers.metric import Metric
+from workers.passlog import PassLog
+from workers.probe import open_tablebase
+from workers.table import table_name
+from workers.threads import Threads
+
+METRIC = Metric.DTC
+FIVE_MEN = ("KQRvKR", "KRBvKR", "KBBvKN")
+SIX_MEN = "KRBvKBN"
+PROBED = "KRBvKR"
+
+
+class Figure(NamedTuple):
+    """Something measured, and what it must not exceed; a rate must not fall below it."""
+
+    name: str
+    value: float
+    unit: str
+    target: float
+    is_rate: bool = False
+
+    @property
+    def met(self) -> bool:
+        return self.value >= self.target if self.is_rate else self.value <= self.target
+
+
+def figures(threads: int, quick: bool, full: bool) -> Iterator[Figure]:
+    """In the order in which they are measured; the quick ones alone, or those of minutes too."""
+    repeats = 2 if quick else 3
+    yield _command(repeats)
+    with TemporaryDirectory(prefix="kingpair-bench-") as at:
+        out = Path(at)
+        if not quick:
+            yield from _five_men(out, threads, repeats)
+            yield _log_share(out, "KBBvKN", threads, repeats)
+        yield from _probes(out, "KQvKR" if quick else PROBED, threads)
+        if full:
+            yield from _slow(out, threads)
+
+
+# ---- builds ----
+
+
+def _kingpair(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "api.cli", *arguments]
+
+
+def _command(repeats: int) -> Figure:
+    """The whole command, Python's start included, from an empty directory each time."""
+
+    def run() -> None:
+        with TemporaryDirectory(prefix="kingpair-bench-") as out:
+            run_to_end(_kingpair("build", "KQvKR", "--out", out))
+
+    return Figure("kingpair build KQvKR, the command", best_of(repeats, run), "s", 1.0)
+
+
+def _five_men(out: Path, threads: int, repeats: int) -> Iterator[Figure]:
+    for name in FIVE_MEN:
+        _build_smaller(out, name, threads)
+        seconds = best_of(repeats, partial(_build, out, (name,), threads, force=True))
+        yield Figure(f"{name}, smaller tables present", seconds, "s", 1.5)
+    yield Figure("KRBvKR, the table", _megabytes(out, "KRBvKR"), "MB", 14)
+
+
+def _slow(out: Path, threads: int) -> Iterator[Figure]:
+    _build(out, ("KRBvKR",), threads, force=True, compact=True)
+    yield Figure("KRBvKR, the table with --compact", _megabytes(out, "KRBvKR"), "MB", 6)
+    with TemporaryDirectory(prefix="kingpair-bench-") as empty:
+        names = [str(m) for men in (3, 4, 5) for m in every(men)]
+        seconds = best_of(1, lambda: _build(Path(empty), names, threads))
+        yield Figure(f"all {len(names)} materials of 3 to 5 men", seconds, "s", 120)
+    yield from _six_men(out, threads)
+
+
+def _six_men(out: Path, threads: int) -> Iterator[Figure]:
+    """In a process of its own, whose peak is then that of the build alone."""
+    _build_smaller(out, SIX_MEN, threads)
+    start = time.perf_counter()
+    command = _kingpair("build", SIX_MEN, "--out", str(out), "--threads", str(threads))
+    peak = peak_of(command)
+    seconds = time.perf_counter() - start
+    yield Figure(f"{SIX_MEN}, smaller tables present", seconds, "s", 150)
+    yield Figure(f"{SIX_MEN}, peak resident", peak / (1 << 30), "GiB", 12)
+
+
+def run_to_end(command: Sequence[str]) -> str:
+    """What the command prints; CannotBuild if it fails."""
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        said = done.stderr.strip() or f"ended with {done.returncode}"
+        raise CannotBuild(f"{' '.join(command[-4:])}: {said}")
+    return done.stdout
+
+
+_LAUNCHER = """
+import resource, subprocess, sys
+done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(done.returncode)
+"""
+
+
+def peak_of(command: Sequence[str]) -> int:
+    """The most memory that a process held, in bytes.
+
+    Linux counts what the parent held when it started the child as the child's own, so a small
+    process starts it.
+    """
+    return int(run_to_end([sys.executable, "-c", _LAUNCHER, *command])) << 10
+
+
+def _build(
+    out: Path, names: Sequence[str], threads: int, force: bool = False, compact: bool = False
+) -> None:
+    materials = tuple(map(Material.parse, names))
+    request = Request(materials, out, METRIC, threads=threads, force=force, compact=compact)
+    build(request, lambda event: None)
+
+
+def _build_smaller(out: Path, name: str, threads: int) -> None:
+    material = Material.parse(name)
+    smaller = [str(m) for wave in closure((material,)) for m in wave if m != material]
+    _build(out, smaller, threads)
+
+
+def _megabytes(out: Path, name: str) -> float:
+    return (out / table_name(Material.parse(name), METRIC)).stat().st_size / 1e6
+
+
+# ---- what the log costs ----
+
+
+def _log_share(out: Path, name: str, threads: int, repeats: int) -> Figure:
+    """Time beyond that of solving without a log, as a share of it."""
+    material, directory = Material.parse(name), Directory(out, METRIC)
+    with Threads(threads) as pool:
+        exits = exits_of(material, METRIC, directory, pool)
+        without = best_of(repeats, lambda: _solve_unlogged(material, exits, pool))
+        logged = best_of(repeats, lambda: _solve_logged(out, material, exits, pool))
+    directory.close()
+    share = 100 * (logged - without) / without
+    return Figure(f"{name}, the log beyond solving", share, "%", 100 / 3)
+
+
+def _solve_unlogged(material: Material, exits: Sequence[Exits], threads: Threads) -> None:
+    for winner in (STRONGER, WEAKER):
+        _solve(Unlogged(domain_of(material), winner, exits[winner], threads, NoLog()))
+
+
+def _solve_logged(out: Path, material: Material, exits: Sequence[Exits], threads: Threads) -> None:
+    for winner in (STRONGER, WEAKER):
+        log = PassLog(out / "bench.log", {})
+        _solve(Analysis(domain_of(material), winner, exits[winner], threads, log))
+        log.close()
+        log.path.unlink()
+
+
+def _solve(analysis: Analysis) -> None:
+    analysis.prepare()
+    for _ in passes(analysis, -1):
+        pass
+    analysis.log.flush()
+    analysis.close()
+
+
+# ---- probes ----
+
+
+def _probes(out: Path, name: str, threads: int) -> Iterator[Figure]:
+    """Cold: a table not yet opened, its file in the system's cache.  Warm: its block decoded."""
+    _build(out, (name,), threads)
+    fens = some_fens(Material.parse(name), 20_000)
+    yield Figure(f"{name}, cold probe", 1e3 * _cold(out, fens[:50]), "ms", 1)
+    with open_tablebase(out) as tablebase:
+        tablebase.probe_batch(fens)
+        few = fens[:1000]
+        warm = best_of(5, lambda: [tablebase.probe(fen) for fen in few]) / len(few)
+        yield Figure(f"{name}, warm probe", 1e6 * warm, "µs", 50)
+        batch = best_of(5, lambda: tablebase.probe_batch(fens)) / len(fens)
+        yield Figure(f"{name}, batch on one core", 1e-6 / batch, "M/s", 1, is_rate=True)
+
+
+def _cold(out: Path, fens: Sequence[str]) -> float:
+    """The median: the first probe of a tablebase that has opened no table yet."""
+    seconds = []
+    for fen in fens:
+        with open_tablebase(out) as tablebase:
+            seconds.append(best_of(1, partial(tablebase.probe, fen)))
+    return median(seconds)

@@ -1,0 +1,67 @@
+"""Facts about the bench: what it prints, not how fast anything is."""
+
+import json
+import sys
+from typing import Any
+
+import pytest
+
+from api.bandwidth import Rate, best_of, copy_bandwidth
+from api.bench import run
+from api.bench_figures import Figure, peak_of, run_to_end
+from api.bench_streams import some_fens
+from workers.errors import CannotBuild
+from workers.fen import parse_fen
+from workers.material import Material
+from workers.position import material_of
+
+
+def test_a_time_must_not_exceed_its_target() -> None:
+    assert Figure("build", 1.0, "s", 1.0).met
+    assert not Figure("build", 1.1, "s", 1.0).met
+
+
+def test_a_rate_must_not_fall_below_its_target() -> None:
+    assert Figure("batch", 1.1, "M/s", 1.0, is_rate=True).met
+    assert not Figure("batch", 0.9, "M/s", 1.0, is_rate=True).met
+
+
+def test_the_bandwidth_is_bytes_by_time() -> None:
+    assert Rate("win", "dense", 1, touched=300, seconds=0.5).bandwidth == 600
+    assert copy_bandwidth(1, repeats=1) > 0
+
+
+def test_what_is_done_before_each_run_is_not_timed() -> None:
+    done: list[str] = []
+    best_of(2, lambda: done.append("run"), lambda: done.append("before"))
+    assert done == ["before", "run", "before", "run"]
+
+
+def test_the_memory_of_a_process_is_its_own() -> None:
+    held = b"1" * (200 << 20)
+    small = peak_of([sys.executable, "-c", ""])
+    assert small < len(held)
+    assert peak_of([sys.executable, "-c", "b'1' * (200 << 20)"]) > len(held)
+
+
+def test_a_process_that_fails_says_why() -> None:
+    with pytest.raises(CannotBuild, match="no room"):
+        run_to_end([sys.executable, "-c", "raise SystemExit('no room')"])
+
+
+def test_positions_to_read_are_legal_and_the_same_every_time() -> None:
+    material = Material.parse("KQvKR")
+    fens = some_fens(material, 200)
+    assert fens == some_fens(material, 200)
+    assert {material_of(parse_fen(fen))[0] for fen in fens} == {material}
+
+
+@pytest.mark.slow
+def test_everything_measured_is_in_one_object(capsys: pytest.CaptureFixture[str]) -> None:
+    run(json=True, quick=True)
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    measured = {(rate["kernel"], rate["state"]) for rate in found["kernels"]}
+    assert {("win", "dense"), ("win", "sparse"), ("lose", "sparse"), ("pack", "dense")} <= measured
+    assert all(rate["share_of_copy"] > 0 for rate in found["kernels"])
+    assert {"name", "value", "unit", "target", "target_is", "met"} == set(found["figures"][0])
+    assert len(found["signature"]["value"]) == 64
