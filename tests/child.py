@@ -2,8 +2,9 @@
 
     python child.py OUT LIMIT MATERIAL ...
 
-It prints a line for each event.  With a LIMIT other than 0 the process dies on the spot, as if by
-kill -9, when a file of its own would grow beyond so many bytes: what was written stays as it is.
+It prints a line for each event, and is never more than one event ahead of whoever answers with a
+line.  With a LIMIT other than 0 the process dies on the spot, as if by kill -9, when a file of its
+own would grow beyond so many bytes: what was written stays as it is.
 """
 
 import os
@@ -12,6 +13,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from coordinator.build import Event, Planned, Request, build
@@ -36,6 +38,8 @@ def main(out: str, limit: str, *names: str) -> int:
 def tell(event: Event) -> None:
     material = "" if isinstance(event, Planned) else f" {event.material}"
     print(f"{type(event).__name__}{material}", flush=True)
+    if not isinstance(event, Planned):
+        sys.stdin.readline()
 
 
 def command(out: Path, names: Iterable[str], limit: int = 0) -> list[str]:
@@ -50,19 +54,32 @@ def environment() -> dict[str, str]:
 def killed(out: Path, names: Iterable[str], at: Callable[[int, str], bool]) -> bool:
     """Build, and kill at the first event (its number, its line) for which `at` holds."""
     with subprocess.Popen(
-        command(out, names), stdout=subprocess.PIPE, text=True, env=environment()
+        command(out, names),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(),
     ) as child:
+        assert child.stdin is not None
         assert child.stdout is not None
         for number, line in enumerate(child.stdout, 1):
             if at(number, line.strip()):
                 child.kill()
                 break
+            # It may be gone already, after its last event.
+            with suppress(BrokenPipeError):
+                os.write(child.stdin.fileno(), b"\n")
     return child.returncode == -signal.SIGKILL
 
 
 def killed_at_size(out: Path, names: Iterable[str], limit: int) -> bool:
     """Build until the first file reaches a size."""
-    done = subprocess.run(command(out, names, limit), capture_output=True, env=environment())
+    done = subprocess.run(
+        command(out, names, limit),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env=environment(),
+    )
     return done.returncode == -signal.SIGXFSZ
 
 

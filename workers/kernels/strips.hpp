@@ -1,0 +1,249 @@
+// The vocabulary of the verifier's kernels: a strip of 64 keys, one for each square of the last man, and how it is
+// masked, shifted over the board and turned.
+
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+
+#include "verify.hpp"
+
+namespace kingpair::verify {
+namespace {
+
+// As wide as every machine has them: wider ones gain little here, for what a strip waits for is memory.
+constexpr size_t REGISTER = 16;
+
+template <class Key>
+using Register = std::conditional_t<sizeof(Key) == 1, uint8_t __attribute__((vector_size(REGISTER))),
+                                    uint16_t __attribute__((vector_size(REGISTER)))>;
+template <class Key>
+using SignedRegister = std::conditional_t<sizeof(Key) == 1, int8_t __attribute__((vector_size(REGISTER))),
+                                          int16_t __attribute__((vector_size(REGISTER)))>;
+using WordRegister = uint64_t __attribute__((vector_size(REGISTER)));
+
+template <class Key>
+struct Strip {
+    static constexpr size_t PARTS = 64 * sizeof(Key) / REGISTER;
+    Register<Key> part[PARTS];
+};
+
+// Apply to each register of strips.
+template <class Key, class Function, class... More>
+inline Strip<Key> each(Function f, const Strip<Key>& first, const More&... more) {
+    Strip<Key> out;
+    for (size_t i = 0; i < Strip<Key>::PARTS; ++i) out.part[i] = f(first.part[i], more.part[i]...);
+    return out;
+}
+
+template <class Key>
+inline Strip<Key> operator&(const Strip<Key>& a, const Strip<Key>& b) {
+    return each([](auto x, auto y) { return x & y; }, a, b);
+}
+
+template <class Key>
+inline Strip<Key> operator|(const Strip<Key>& a, const Strip<Key>& b) {
+    return each([](auto x, auto y) { return x | y; }, a, b);
+}
+
+template <class Key>
+inline Strip<Key> operator^(const Strip<Key>& a, const Strip<Key>& b) {
+    return each([](auto x, auto y) { return x ^ y; }, a, b);
+}
+
+template <class Key>
+inline Strip<Key> operator~(const Strip<Key>& a) {
+    return each([](auto x) { return ~x; }, a);
+}
+
+template <class Key>
+inline Strip<Key> larger(const Strip<Key>& a, const Strip<Key>& b) {
+    return each([](auto x, auto y) { return x > y ? x : y; }, a, b);
+}
+
+template <class Key>
+inline Strip<Key> all(Key key) {
+    Strip<Key> out;
+    for (auto& part : out.part) part = Register<Key>{} + key;
+    return out;
+}
+
+template <class Key, class From>
+inline Strip<Key> load(const From* from) {
+    static_assert(sizeof(From) == sizeof(Key));
+    Strip<Key> strip;
+    std::memcpy(&strip, from, sizeof strip);
+    return strip;
+}
+
+template <class Key>
+inline void store(Key* to, const Strip<Key>& strip) {
+    std::memcpy(to, &strip, sizeof strip);
+}
+
+template <class Key>
+inline bool any(const Strip<Key>& strip) {
+    Register<Key> some = strip.part[0];
+    for (size_t i = 1; i < Strip<Key>::PARTS; ++i) some |= strip.part[i];
+    const auto words = reinterpret_cast<WordRegister>(some);
+    uint64_t word = 0;
+    for (size_t i = 0; i < REGISTER / 8; ++i) word |= words[i];
+    return word != 0;
+}
+
+// ---- bits to lanes ---------------------------------------------------------------------------------------------------
+
+struct Tables {
+    uint64_t bytes[256];
+    uint64_t shorts[256][2];
+    alignas(128) uint8_t one8[64][64];  // all bits of one lane
+    alignas(128) uint16_t one16[64][64];
+};
+
+constexpr Tables TABLES = [] {
+    Tables t{};
+    for (int byte = 0; byte < 256; ++byte)
+        for (int i = 0; i < 8; ++i)
+            if (byte >> i & 1) {
+                t.bytes[byte] |= uint64_t{0xFF} << 8 * i;
+                t.shorts[byte][i / 4] |= uint64_t{0xFFFF} << 16 * (i % 4);
+            }
+    for (int s = 0; s < 64; ++s) {
+        t.one8[s][s] = 0xFF;
+        t.one16[s][s] = 0xFFFF;
+    }
+    return t;
+}();
+
+template <class Key>
+inline Strip<Key> only(int square) {
+    if constexpr (sizeof(Key) == 1) return load<Key>(TABLES.one8[square]);
+    else return load<Key>(TABLES.one16[square]);
+}
+
+// All bits of the lanes whose bit is set.
+template <class Key>
+inline Strip<Key> lanes(uint64_t bits) {
+    uint64_t words[8 * sizeof(Key)];
+    for (int rank = 0; rank < 8; ++rank) {
+        const uint64_t byte = bits >> 8 * rank & 0xFF;
+        if constexpr (sizeof(Key) == 1) words[rank] = TABLES.bytes[byte];
+        else std::memcpy(words + 2 * rank, TABLES.shorts[byte], 16);
+    }
+    return load<Key>(reinterpret_cast<const Key*>(words));
+}
+
+// ---- moving over the board ---------------------------------------------------------------------------------------------
+
+template <class Key>
+using Rank = std::conditional_t<sizeof(Key) == 1, uint8_t __attribute__((vector_size(8))),
+                                uint16_t __attribute__((vector_size(16)))>;
+
+template <class Key>
+inline Rank<Key> rank_of_board(const Key* board, int rank) {
+    Rank<Key> keys;
+    std::memcpy(&keys, board + 8 * rank, sizeof keys);
+    return keys;
+}
+
+// Every file gets what stands DF files from it, 0 off the board.
+template <int DF>
+inline Rank<uint8_t> along(Rank<uint8_t> rank) {
+    uint64_t word;
+    std::memcpy(&word, &rank, sizeof word);
+    if constexpr (DF > 0) word >>= 8 * DF;
+    if constexpr (DF < 0) word <<= -8 * DF;
+    std::memcpy(&rank, &word, sizeof word);
+    return rank;
+}
+
+template <int DF>
+inline Rank<uint16_t> along(Rank<uint16_t> rank) {
+    constexpr auto from = [](int file) { return file + DF >= 0 && file + DF < 8 ? file + DF : 8; };
+    return __builtin_shufflevector(rank, Rank<uint16_t>{}, from(0), from(1), from(2), from(3), from(4), from(5),
+                                   from(6), from(7));
+}
+
+template <int DF>
+inline Strip<uint8_t> along(const Strip<uint8_t>& strip) {
+    return each([](auto part) {
+        auto words = reinterpret_cast<WordRegister>(part);
+        if constexpr (DF > 0) words >>= 8 * DF;
+        if constexpr (DF < 0) words <<= -8 * DF;
+        return reinterpret_cast<Register<uint8_t>>(words);
+    }, strip);
+}
+
+template <int DF>
+inline Strip<uint16_t> along(const Strip<uint16_t>& strip) {
+    Rank<uint16_t> rank[8];
+    std::memcpy(rank, &strip, sizeof strip);
+    for (auto& r : rank) r = along<DF>(r);
+    return load<uint16_t>(reinterpret_cast<const uint16_t*>(rank));
+}
+
+// What each square is worth to the last man if it moves there, with empty ranks on both sides, and where he can pass.
+template <class Key>
+struct Worths {
+    Key board[16 + 64 + 16];
+    alignas(64) Key open[64];
+
+    const Key* at() const { return board + 16; }
+};
+
+// The best that a slider reaches along the ranks.
+template <int DF, class Key>
+inline Strip<Key> slid_along(const Worths<Key>& w) {
+    const Strip<Key> at = load<Key>(w.at()), open = load<Key>(w.open);
+    Strip<Key> best{};
+    for (int step = 0; step < 7; ++step) best = along<DF>(larger(at, best & open));
+    return best;
+}
+
+// The best that a slider reaches in a direction that leaves its rank: one rank after another.
+template <int DF, int DR, class Key>
+inline void slid_across(const Worths<Key>& w, Rank<Key>* best) {
+    Rank<Key> reached{};
+    for (int rank = DR > 0 ? 6 : 1; rank >= 0 && rank < 8; rank -= DR) {
+        const Rank<Key> at = rank_of_board(w.at(), rank + DR), passing = reached & rank_of_board(w.open, rank + DR);
+        reached = along<DF>(at > passing ? at : passing);
+        best[rank] = best[rank] > reached ? best[rank] : reached;
+    }
+}
+
+template <class Key>
+inline Strip<Key> by_slider(Kind kind, const Worths<Key>& w) {
+    Rank<Key> across[8] = {};
+    if (kind != Kind::bishop) {
+        slid_across<0, 1>(w, across);
+        slid_across<0, -1>(w, across);
+    }
+    if (kind != Kind::rook) {
+        slid_across<1, 1>(w, across);
+        slid_across<-1, 1>(w, across);
+        slid_across<1, -1>(w, across);
+        slid_across<-1, -1>(w, across);
+    }
+    const Strip<Key> best = load<Key>(reinterpret_cast<const Key*>(across));
+    return kind == Kind::bishop ? best : larger(best, larger(slid_along<1>(w), slid_along<-1>(w)));
+}
+
+template <class Key>
+inline Strip<Key> by_knight(const Worths<Key>& w) {
+    const Key* at = w.at();
+    const Strip<Key> two_up = load<Key>(at + 16), two_down = load<Key>(at - 16);
+    const Strip<Key> up = load<Key>(at + 8), down = load<Key>(at - 8);
+    const Strip<Key> twos = larger(two_up, two_down), ones = larger(up, down);
+    return larger(larger(along<1>(twos), along<-1>(twos)), larger(along<2>(ones), along<-2>(ones)));
+}
+
+// Square s of the result has what stands on the square that the symmetry shows s on.
+template <class Key>
+inline Strip<Key> turned(const uint8_t* turn, const Key* from) {
+    Key out[64];
+    for (int s = 0; s < 64; ++s) out[s] = from[turn[s]];
+    return load<Key>(out);
+}
+
+}  // namespace
+}  // namespace kingpair::verify

@@ -1,0 +1,197 @@
+// The verifier's kernels: which positions are legal, what their successors are worth, and whether that is what their
+// values say.
+//
+// Cost: for each strip a load and a few operations for every move of the men but the last, some forty for each
+// direction of the last man, and the table read about as often as the first man has moves.
+
+#include "verify.hpp"
+
+#include "forward.hpp"
+
+namespace kingpair::verify {
+namespace {
+
+// The lanes that stand for themselves.
+uint64_t canonical(const uint32_t* stands_for, size_t strip) {
+    if (!stands_for) return ~uint64_t{0};
+    uint64_t bits = 0;
+    for (size_t s = 0; s < 64; ++s) bits |= uint64_t{stands_for[64 * strip + s] == 64 * strip + s} << s;
+    return bits;
+}
+
+// ---- keys ------------------------------------------------------------------------------------------------------------
+
+template <class Key>
+Strip<Key> keys_of(const Strip<Key>& values) {
+    return each([](auto v) {
+        const auto value = reinterpret_cast<SignedRegister<Key>>(v);
+        const auto won = reinterpret_cast<Register<Key>>(value > 0), drawn = reinterpret_cast<Register<Key>>(value == 0);
+        return (v - won) | (drawn & DRAW<Key>);
+    }, values);
+}
+
+// A capture that ends the phase: all that matters is who wins.
+template <class Key>
+Key key_of_capture(bool carry_depth, int value) {
+    if (value == 0) return DRAW<Key>;
+    if (carry_depth) return static_cast<Key>(value < 0 ? value : value + 1);
+    return static_cast<Key>(value < 0 ? -1 : 1);
+}
+
+template <class Key, class Value>
+void quiet(const Men& men, int pair, int to_move, const Value* values, const uint32_t* stands_for, Key* out) {
+    const Partition partition(men, pair);
+    Value gathered[64];
+    for (size_t strip = 0; strip < men.strips(); ++strip) {
+        const uint64_t legal = partition.legal(partition.placing(strip), to_move);
+        const Value* from = values + 64 * strip;
+        if (stands_for && legal) {
+            for (size_t s = 0; s < 64; ++s) gathered[s] = values[stands_for[64 * strip + s]];
+            from = gathered;
+        }
+        store<Key>(out + 64 * strip, legal ? keys_of<Key>(load<Key>(from)) & lanes<Key>(legal) : Strip<Key>{});
+    }
+}
+
+template <class Key, class Value>
+void taken(const Smaller& smaller, int pair, int to_move, bool carry_depth, const Value* column, Key* out) {
+    const Partition partition(smaller.ours, pair);
+    const Kings& kings = verify::kings();
+    const int first = partition.king[smaller.swapped], second = partition.king[!smaller.swapped];
+    const int place = kings.pair[first][second];
+    const uint8_t* turn = partition.board.turned[kings.symmetry[first][second]];
+    const Slots slots(smaller.theirs);
+    const int count = smaller.ours.count, last = count - 1;
+    const bool diagonal = kings.diagonal[place], alone = !diagonal && !slots.like_men();
+    int there[MEN_MAX] = {};  // which of their men is ours
+    for (int i = 0; i < count; ++i) there[smaller.from[i]] = i;
+    const int place_of_last = 6 * (count - 1 - there[last]);
+    const Value* values = column + static_cast<size_t>(place) * smaller.theirs.slots();
+    for (size_t strip = 0; strip < smaller.ours.strips(); ++strip) {
+        const Placing placing = partition.placing(strip);
+        const uint64_t legal = partition.legal(placing, to_move);
+        uint8_t squares[MEN_MAX] = {};
+        size_t base = 0;  // their slot but for the last of ours
+        for (int i = 0; i < last; ++i) {
+            squares[there[i]] = turn[placing.square[i]];
+            base |= static_cast<size_t>(squares[there[i]]) << 6 * (count - 1 - there[i]);
+        }
+        Key keys[64] = {};
+        for (uint64_t rest = legal; rest; rest &= rest - 1) {
+            const int s = __builtin_ctzll(rest);
+            squares[there[last]] = turn[s];
+            const size_t slot = alone ? base | static_cast<size_t>(turn[s]) << place_of_last : slots.of(squares, diagonal);
+            keys[s] = key_of_capture<Key>(carry_depth, values[slot]);
+        }
+        std::memcpy(out + 64 * strip, keys, sizeof keys);
+    }
+}
+
+// ---- judging ---------------------------------------------------------------------------------------------------------
+
+// Wins in n come before losses in n, as in the proof; draws last.
+int64_t rank_of(int value) {
+    if (value == 0) return INT64_MAX;
+    return value > 0 ? 2 * int64_t{value} : 2 * (-int64_t{value} - 1) + 1;
+}
+
+template <class Value>
+void enter(Findings& found, size_t slot, Value value, Value expected) {
+    ++found.wrong;
+    const int64_t one = rank_of(value), other = rank_of(expected), rank = one < other ? one : other;
+    if (found.first.slot < 0 || rank < found.first.rank)
+        found.first = {static_cast<int64_t>(slot), rank, value, expected};
+}
+
+// How often each value stands in legal lanes; the value that nothing has takes the rest. In several parts, for adding
+// to a number just added to has to wait.
+template <class Key>
+class Histogram {
+  public:
+    void add(const Strip<Key>& values) {
+        Key lane[64];
+        store<Key>(lane, values);
+        for (int s = 0; s < 64; s += PARTS)
+            for (int i = 0; i < PARTS; ++i) ++part_[i][lane[s + i]];
+    }
+    void add_to(uint64_t* counts) const {
+        for (const auto& part : part_)
+            for (size_t value = 0; value < SIZE; ++value)
+                if (value != DRAW<Key>) counts[value] += part[value];
+    }
+
+  private:
+    static constexpr size_t SIZE = size_t{1} << 8 * sizeof(Key);
+    static constexpr int PARTS = sizeof(Key) == 1 ? 8 : 1;
+    uint32_t part_[PARTS][SIZE] = {};
+};
+
+// Right but for mates.
+template <class Key>
+Strip<Key> values_of(const Strip<Key>& best) {
+    return each([](auto key) {
+        const auto drawn = reinterpret_cast<Register<Key>>(key == DRAW<Key>);
+        return -key & ~drawn;
+    }, best);
+}
+
+template <class Key>
+Strip<Key> none(const Strip<Key>& best) {
+    return each([](auto key) { return reinterpret_cast<Register<Key>>(key == 0); }, best);
+}
+
+template <class Key, class Value>
+Findings check(const Men& men, int pair, int mover, const Value* values, const uint32_t* stands_for, const Key* quiet,
+               const int16_t* place, const Key* const* taken, uint64_t* counts) {
+    const Partition partition(men, pair);
+    const Moves<Key> moves(partition, pair, mover, quiet, place, taken);
+    static thread_local Histogram<Key> histogram;
+    histogram = {};
+    Findings found{0, 0, 0, {-1, 0, 0, 0}};
+    for (size_t strip = 0; strip < men.strips(); ++strip) {
+        const Placing placing = partition.placing(strip);
+        if (!placing.apart) continue;
+        const uint64_t placed = ~placing.occupied & canonical(stands_for, strip);
+        const uint64_t legal = placed & partition.legal(placing, mover);
+        found.placed += static_cast<uint64_t>(__builtin_popcountll(placed));
+        found.legal += static_cast<uint64_t>(__builtin_popcountll(legal));
+        if (!legal) continue;
+        const Strip<Key> here = lanes<Key>(legal), stated = load<Key>(values + 64 * strip);
+        const Strip<Key> best = moves.best(strip, placing);
+        Strip<Key> expected = values_of(best);
+        if (const Strip<Key> stuck = none(best) & here; any(stuck)) {
+            const uint64_t in_check = attacked(partition.board, men, placing, partition.king[mover], 1 - mover);
+            expected = expected | (stuck & lanes<Key>(in_check));  // mate is -1
+        }
+        histogram.add((stated & here) | (~here & all<Key>(DRAW<Key>)));
+        if (!any((stated ^ expected) & here)) continue;
+        Value should_be[64];
+        std::memcpy(should_be, &expected, sizeof should_be);
+        for (size_t s = 0; s < 64; ++s)
+            if (legal >> s & 1 && values[64 * strip + s] != should_be[s])
+                enter(found, 64 * strip + s, values[64 * strip + s], should_be[s]);
+    }
+    histogram.add_to(counts);
+    return found;
+}
+
+template <class Value>
+int64_t find(const Men& men, int pair, int to_move, const Value* values, const uint32_t* stands_for, int value) {
+    const Partition partition(men, pair);
+    for (size_t strip = 0; strip < men.strips(); ++strip) {
+        uint64_t rest = partition.legal(partition.placing(strip), to_move) & canonical(stands_for, strip);
+        for (; rest; rest &= rest - 1) {
+            const size_t slot = 64 * strip + static_cast<size_t>(__builtin_ctzll(rest));
+            if (values[slot] == value) return static_cast<int64_t>(slot);
+        }
+    }
+    return -1;
+}
+
+}  // namespace
+
+const Steps<uint8_t, int8_t> NARROW{quiet<uint8_t, int8_t>, taken<uint8_t, int8_t>, check<uint8_t, int8_t>, find<int8_t>};
+const Steps<uint16_t, int16_t> WIDE{quiet<uint16_t, int16_t>, taken<uint16_t, int16_t>, check<uint16_t, int16_t>,
+                                    find<int16_t>};
+
+}  // namespace kingpair::verify

@@ -1,0 +1,146 @@
+// Whether every value of a finished table follows from the values one move on.
+//
+// Nothing here knows how tables are made: no sets of positions, no un-moves, and an index of its own, derived from
+// what workers/table.py says in words. A position is judged by playing its moves.
+//
+// What a move leads to is kept as a *key*: the worth of a successor to the side that moved there, so that the best of
+// several moves is the largest key.
+//
+//     0              no such move: no position, or the mover's own king could be taken
+//     1              a capture that loses
+//     1 + n          the other side wins in n moves: the longer the better
+//     DRAW           half of the range
+//     -n             the other side loses in n - 1: read as unsigned, the shorter the better
+//
+// So a value follows from the best key k almost by itself: it is -k, but for draws, and for no move at all (mate or
+// stalemate).
+//
+// The 64 squares of the last man are done together: with the other men in place, a move of any of them is the same
+// move for all 64 but for those whom the last man stands in the way of. 64 consecutive rows of a table are a *strip*.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace kingpair::verify {
+
+constexpr int MEN_MAX = 5;  // besides the kings
+constexpr int PAIRS = 462;
+
+enum class Kind : uint8_t { queen, rook, bishop, knight };
+
+struct Man {
+    Kind kind;
+    uint8_t side;  // 0 stronger, 1 weaker
+};
+
+struct Men {
+    int count;
+    Man man[MEN_MAX];
+
+    int outer() const { return count - 1; }
+    size_t strips() const { return size_t{1} << 6 * (count - 1); }
+    size_t slots() const { return size_t{1} << 6 * count; }
+};
+
+// ---- the board -------------------------------------------------------------------------------------------------------
+
+struct Ray {
+    uint8_t length;
+    uint8_t square[7];  // nearest first
+};
+
+// How men move on an empty board, and what stands in their way.
+struct Board {
+    Ray ray[16][64];           // by direction: 0-3 straight, 4-7 diagonal, 8-15 leaps
+    uint64_t reach[4][64];     // by kind: the squares a man attacks
+    uint64_t between[64][64];  // strictly between two squares of a line
+    uint64_t behind[64][64];   // [a][b]: beyond b, seen from a
+    uint8_t turned[8][64];     // by symmetry
+};
+
+struct Directions {
+    int first, last;
+};
+
+constexpr Directions DIRECTIONS[4] = {{0, 8}, {0, 4}, {4, 8}, {8, 16}};  // by kind
+
+// Where a table keeps each pair of kings (stronger, weaker).
+struct Kings {
+    uint8_t square[2][PAIRS];
+    bool diagonal[PAIRS];
+    int16_t pair[64][64];      // -1: they touch
+    uint8_t symmetry[64][64];  // shows the board as it is kept
+};
+
+const Board& board();
+const Kings& kings();
+
+// ---- the index -------------------------------------------------------------------------------------------------------
+
+// The slot that stands for a position inside its partition, the men in the order of their table.
+class Slots {
+  public:
+    explicit Slots(const Men&);
+    uint32_t of(const uint8_t* squares, bool diagonal) const;
+    bool like_men() const;
+
+  private:
+    uint32_t ascending(uint8_t* squares) const;
+    int count_;
+    bool like_[MEN_MAX];  // man i + 1 is like man i
+};
+
+// For each slot of a partition the one that stands for its position.
+std::vector<uint32_t> standing_for(const Men&, bool diagonal);
+
+// Partitions between which a side's king can wander while the other stays where it is: no move of that side leads out.
+std::vector<std::vector<int>> walks(int side);
+
+// What is left of a material when a man is taken: as our frame has it, and as its own table has it.
+struct Smaller {
+    Men ours;             // the other men, in our order
+    Men theirs;           // in the order of their table
+    int from[MEN_MAX];    // theirs[i] is ours[from[i]]
+    bool swapped;         // our stronger side is their weaker
+
+    Smaller(const Men&, int captive);
+};
+
+// ---- what is computed ------------------------------------------------------------------------------------------------
+
+// A legal position with a value that does not follow, judged by what its moves lead to.
+struct Wrong {
+    int64_t slot;  // -1: none
+    int64_t rank;  // the smaller of the two values' place in the order of the proof
+    int value, expected;
+};
+
+struct Findings {
+    uint64_t placed;  // distinct positions, whoever is to move and in check or not
+    uint64_t legal;
+    uint64_t wrong;
+    Wrong first;  // of lowest rank, then of lowest slot
+};
+
+// Key is uint8_t or uint16_t; Value the signed type of its size.
+template <class Key, class Value>
+struct Steps {
+    // The keys of one partition for `to_move`: of every slot that is a legal position, canonical or not.
+    // `stands_for` may be null: each slot for itself.
+    void (*quiet)(const Men&, int pair, int to_move, const Value* values, const uint32_t* stands_for, Key* out);
+    // The keys of the positions after a capture, from the whole column of the smaller table.
+    void (*taken)(const Smaller&, int pair, int to_move, bool carry_depth, const Value* column, Key* out);
+    // Judge one partition. `quiet` holds the keys of partition p from place[p] on, `taken[i]` those without man i.
+    Findings (*check)(const Men&, int pair, int mover, const Value* values, const uint32_t* stands_for,
+                      const Key* quiet, const int16_t* place, const Key* const* taken, uint64_t* counts);
+    // The first slot with that value that is counted, or -1.
+    int64_t (*find)(const Men&, int pair, int to_move, const Value* values, const uint32_t* stands_for, int value);
+};
+
+extern const Steps<uint8_t, int8_t> NARROW;
+extern const Steps<uint16_t, int16_t> WIDE;
+
+}  // namespace kingpair::verify
