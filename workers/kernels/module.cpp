@@ -218,8 +218,6 @@ void require_column(const Domain& d, const T& column) {
     require(column.size() == slots, "a column does not fit the domain");
 }
 
-size_t words_of_column(size_t values) { return (values + 63) / 64; }
-
 template <class T>
 nb::object owned(std::vector<T>&& values) {
     auto* kept = new std::vector<T>(std::move(values));
