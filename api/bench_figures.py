@@ -141,7 +141,9 @@ def _build(
     out: Path, names: Sequence[str], threads: int, force: bool = False, compact: bool = False
 ) -> None:
     materials = tuple(map(Material.parse, names))
-    request = Request(materials, out, METRIC, threads=threads, force=force, compact=compact)
+    request = Request(
+        materials, out, METRIC, threads=threads, force=force, compact=compact, verify=False
+    )
     build(request, lambda event: None)
 
 

@@ -131,6 +131,9 @@ def build(
     compact: Annotated[
         bool, typer.Option("--compact", help="Smaller tables, much slower to write.")
     ] = False,
+    verify: Annotated[
+        bool, typer.Option(help="Prove each table by forward moves once it is written.")
+    ] = True,
     as_json: AsJson = False,
     level: Level = None,
 ) -> None:
@@ -161,6 +164,7 @@ def build(
         resume=resume,
         force=force,
         compact=compact,
+        verify=verify,
     )
     try:
         for each in metric or [Metric.DTC]:

@@ -14,7 +14,7 @@ from statistics import fmean
 
 from api.figures import longest_win
 from api.text import clock, columns, count, duration
-from coordinator.build import Committed, Event, Painting, Planned, Published, Started
+from coordinator.build import Committed, Event, Painting, Planned, Published, Started, Verified
 from coordinator.plan import gib as size
 from workers.material import STRONGER, Material
 
@@ -36,6 +36,7 @@ class Progress:
     material: Material | None = None
     latest: Committed | None = None
     painting: bool = False
+    verifying: bool = False
     found: list[int] = field(default_factory=list)
     """What each pass of the analysis under way found."""
     seconds: float = 0.0
@@ -46,7 +47,8 @@ class Progress:
             case Planned(waves, present):
                 self.waves, self.present = waves, len(present)
             case Started(material):
-                self.material, self.latest, self.painting = material, None, False
+                self.material, self.latest = material, None
+                self.painting = self.verifying = False
             case Committed(passed=passed, seconds=seconds):
                 self._begin_analysis_of(event)
                 self.latest = event
@@ -56,6 +58,8 @@ class Progress:
                 self.painting = True
             case Published():
                 self.done.append(event)
+                self.verifying = True
+            case Verified():
                 self.material = None
 
     def _begin_analysis_of(self, event: Committed) -> None:
@@ -156,6 +160,8 @@ def status(progress: Progress, now: float) -> Iterator[str]:
 
 
 def _doing(progress: Progress) -> str:
+    if progress.verifying:
+        return "verifying the table"
     if progress.painting:
         return "writing the table"
     if progress.latest is None:

@@ -16,7 +16,16 @@ from api.progress import (
     summary,
     wave_line,
 )
-from coordinator.build import Committed, Event, Listener, Painting, Planned, Published, Started
+from coordinator.build import (
+    Committed,
+    Event,
+    Listener,
+    Painting,
+    Planned,
+    Published,
+    Started,
+    Verified,
+)
 from workers.table import COLUMNS
 
 if TYPE_CHECKING:
@@ -119,3 +128,5 @@ def event_json(event: Event) -> dict[str, Any]:
                 "seconds": round(seconds, 6),
                 "longest": counts["longest"],
             }
+        case Verified(material, seconds):
+            return {"event": "verified", "material": str(material), "seconds": round(seconds, 6)}

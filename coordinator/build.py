@@ -8,7 +8,8 @@ its name.
     for each material of each wave:
         exits from the smaller tables
         for each colour that has men: passes, logged and committed          (coordinator.solve)
-        paint the columns from the logs, publish, drop the logs             (workers.painting)
+        paint the columns from the logs, publish                            (workers.painting)
+        verify what was published, drop the logs                            (workers.verify)
 """
 
 import fcntl
@@ -16,7 +17,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -43,6 +44,7 @@ from workers.table import (
     table_name,
 )
 from workers.threads import Threads
+from workers.verify import verify
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class Request:
     resume: bool = True
     force: bool = False
     compact: bool = False
+    verify: bool = True
 
 
 # ---- what happens, for whoever watches ----
@@ -94,7 +97,14 @@ class Published(NamedTuple):
     counts: Counts
 
 
-Event = Planned | Started | Committed | Painting | Published
+class Verified(NamedTuple):
+    """Every value of a table follows from its successors."""
+
+    material: Material
+    seconds: float
+
+
+Event = Planned | Started | Committed | Painting | Published | Verified
 Listener = Callable[[Event], None]
 
 
@@ -161,12 +171,13 @@ def _build(request: Request, directory: Directory, listen: Listener) -> None:
     check_memory(estimates, request.memory)
     check_directory(request.out, estimates)
     listen(Planned(todo, present))
-    for material in present:
-        _clear_remains(request, material)
     with Threads(request.threads) as threads:
+        solver = Solver(request, directory, threads, listen)
+        for material in present:
+            solver.clear_remains(material)
         for wave in todo:
             for material in wave:
-                Solver(request, directory, threads, listen).solve(material)
+                solver.solve(material)
 
 
 def _estimates(request: Request, todo: Iterable[Iterable[Material]]) -> list[Estimate]:
@@ -177,12 +188,6 @@ def _estimates(request: Request, todo: Iterable[Iterable[Material]]) -> list[Est
 
 def _logs_at(request: Request, material: Material) -> Path:
     return request.out / f".{material}.{request.metric}.build"
-
-
-def _clear_remains(request: Request, material: Material) -> None:
-    """A run that died after, or while replacing, a table that is there left what nobody needs."""
-    shutil.rmtree(_logs_at(request, material), ignore_errors=True)
-    partial_of(request.out / table_name(material, request.metric)).unlink(missing_ok=True)
 
 
 def _sorted_out(
@@ -228,10 +233,37 @@ class Solver:
             self._analyse(domain, logs)
             self.listen(Painting(material))
             counts = self._publish(domain, logs, Identity(material, self.request.metric, smaller))
-        shutil.rmtree(logs_at)
         self.directory.forget(material)
         size = self.directory.columns(material).bytes
         self.listen(Published(material, size, time.monotonic() - start, counts))
+        self._verify(material)
+        shutil.rmtree(logs_at)
+
+    def clear_remains(self, material: Material) -> None:
+        """A run that died after, or while replacing, a table that is there left what is not needed
+        once the table has been verified.
+        """
+        logs_at = _logs_at(self.request, material)
+        if logs_at.exists():
+            self._verify(material)
+            shutil.rmtree(logs_at)
+        partial_of(self._path(material)).unlink(missing_ok=True)
+
+    def _path(self, material: Material) -> Path:
+        return self.request.out / table_name(material, self.request.metric)
+
+    def _verify(self, material: Material) -> None:
+        """A table that contradicts itself does not stay."""
+        if not self.request.verify:
+            return
+        columns = self.directory.columns
+        verdict = verify(columns(material), columns, self.threads)
+        if verdict.fault is not None:
+            path = self._path(material)
+            self.directory.forget(material)
+            path.unlink()
+            raise DamagedTable(f"{path}: {verdict.fault}; removed, please report this")
+        self.listen(Verified(material, verdict.seconds))
 
     def _analyse(self, domain: Domain, logs: Logs) -> None:
         waiting = [winner for winner, log in logs.items() if not is_over(log.passes)]
@@ -248,13 +280,13 @@ class Solver:
             analysis.replay()
         decided = sum(p.won + p.lost for p in log.passes)
         start = time.monotonic()
-        for passed in passes(analysis, log.depth):
-            decided += passed.won + passed.lost
-            now = time.monotonic()
-            self.listen(Committed(domain.material, winner, passed, decided, now - start))
-            start = now
+        with closing(analysis):
+            for passed in passes(analysis, log.depth):
+                decided += passed.won + passed.lost
+                now = time.monotonic()
+                self.listen(Committed(domain.material, winner, passed, decided, now - start))
+                start = now
         log.flush()
-        analysis.close()
 
     def _publish(self, domain: Domain, logs: Logs, identity: Identity) -> Counts:
         level = LEVEL_COMPACT if self.request.compact else LEVEL
@@ -265,8 +297,7 @@ class Solver:
             yield from painter.parts(identity)
             counts.update(painter.counts())
 
-        path = self.request.out / table_name(identity.material, identity.metric)
-        publish(path, identity, painter.dtype, parts(), counts)
+        publish(self._path(identity.material), identity, painter.dtype, parts(), counts)
         return counts
 
 

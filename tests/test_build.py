@@ -17,10 +17,12 @@ from coordinator.build import (
     Published,
     Request,
     Started,
+    Verified,
     build,
 )
 from workers.errors import CannotBuild, DamagedTable
 from workers.material import Material
+from workers.passlog import Pass, PassLog
 from workers.table import Table
 
 KQVKR = Material.parse("KQvKR")
@@ -46,11 +48,12 @@ def test_smaller_tables_are_built_first(tmp_path: Path) -> None:
     assert names == {f"{name}.dtc.arrow" for name in started(events)}
 
 
-def test_a_material_is_started_solved_painted_and_published(tmp_path: Path) -> None:
+def test_a_material_is_solved_painted_published_and_verified(tmp_path: Path) -> None:
     planned, *events = built(tmp_path, "KQvK")
     assert isinstance(planned, Planned)
     kinds = [type(event) for event in events]
-    assert kinds == [Started, *[Committed] * (len(events) - 3), Painting, Published]
+    ends = [Painting, Published, Verified]
+    assert kinds == [Started, *[Committed] * (len(events) - 4), *ends]
     passes = [event.passed for event in events if isinstance(event, Committed)]
     assert [passed.depth for passed in passes] == list(range(len(passes)))
     decided = [event.decided for event in events if isinstance(event, Committed)]
@@ -58,7 +61,7 @@ def test_a_material_is_started_solved_painted_and_published(tmp_path: Path) -> N
 
 
 def test_what_is_published_is_what_was_announced(tmp_path: Path) -> None:
-    published = built(tmp_path, "KRvK")[-1]
+    published = built(tmp_path, "KRvK")[-2]
     assert isinstance(published, Published)
     assert published.counts == Table(tmp_path / "KRvK.dtc.arrow").counts
     assert published.bytes == (tmp_path / "KRvK.dtc.arrow").stat().st_size
@@ -202,7 +205,13 @@ def test_a_full_disk_is_refused_in_one_line_and_gone_on_from(
 def in_a_namespace(script: str, *arguments: str) -> str:
     """What a shell script prints that has mounts of its own, and builds with `"$@"` after $1."""
     line = ["unshare", "-m", "sh", "-ec", script, "sh", *arguments]
-    done = subprocess.run(line, capture_output=True, text=True, env=child.environment())
+    done = subprocess.run(
+        line,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env=child.environment(),
+    )
     assert done.stderr == ""
     return done.stdout
 
@@ -243,3 +252,26 @@ def test_a_filesystem_that_fills_up_can_be_given_room(tables: Path, tmp_path: Pa
     assert {"KQvK.dtc.arrow", "KRvK.dtc.arrow"} <= set(said.splitlines())
     assert not any(line.endswith(".partial") for line in said.splitlines())
     assert files(kept) == finished(tables)
+
+
+def test_a_table_that_contradicts_itself_does_not_stay(tmp_path: Path) -> None:
+    # A log that says that nothing is won, as a fault in the kernels might have left it.
+    logs = tmp_path / ".KQvK.dtc.build"
+    logs.mkdir()
+    identity = {"material": "KQvK", "metric": "dtc", "winner": 0, "smaller": {}}
+    log = PassLog(logs / "stronger.log", identity)
+    log.commit(Pass(0, 0, 0, True))
+    log.close()
+    with pytest.raises(DamagedTable, match=r"KQvK\.dtc\.arrow: row \d+ of column .* is 0 \(draw\)"):
+        built(tmp_path, "KQvK")
+    assert not (tmp_path / "KQvK.dtc.arrow").exists()
+
+
+def test_a_build_verifies_what_it_has_made_unless_told_not_to(tmp_path: Path) -> None:
+    events: list[Event] = []
+    build(Request((KQVKR,), tmp_path), events.append)
+    verified = [str(event.material) for event in events if isinstance(event, Verified)]
+    assert verified == started(events)
+    events.clear()
+    build(Request((KQVKR,), tmp_path, force=True, verify=False), events.append)
+    assert not [event for event in events if isinstance(event, Verified)]

@@ -248,8 +248,9 @@ def test_a_build_tells_programs_all_that_happens(out: Path) -> None:
     passes = [event for event in events if event["event"] == "committed"]
     assert [event["depth"] for event in passes] == list(range(len(passes)))
     assert passes[-1]["decided"] == sum(event["won"] + event["lost"] for event in passes)
-    assert [event["event"] for event in events[-2:]] == ["painting", "published"]
-    assert events[-1]["longest"]["white"]["win"]["moves"] == 16
+    last = [event["event"] for event in events[-3:]]
+    assert last == ["painting", "published", "verified"]
+    assert events[-2]["longest"]["white"]["win"]["moves"] == 16
 
 
 def test_an_interrupted_build_says_what_is_kept_and_goes_on(

@@ -18,7 +18,7 @@ KQVKR = Material.parse("KQvKR")
 
 
 @pytest.mark.parametrize(
-    "events", [1, 9, 55, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 14, 30, 80))]
+    "events", [1, 9, 55, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 14, 30, 75))]
 )
 def test_a_build_that_was_killed_goes_on_to_the_same_bytes(
     tables: Path, tmp_path: Path, events: int

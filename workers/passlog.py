@@ -80,7 +80,11 @@ class PassLog:
         self.passes: list[Pass] = []
         self._places: dict[Found, _Place] = {}
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        self._end = self._recover(json.dumps(identity, sort_keys=True).encode())
+        try:
+            self._end = self._recover(json.dumps(identity, sort_keys=True).encode())
+        except BaseException:
+            os.close(self._fd)
+            raise
         self._lock = Lock()
         self._failure: OSError | None = None
         self._map: mmap.mmap | None = None
@@ -145,8 +149,6 @@ class PassLog:
                 self._failure = failure
             finally:
                 self._waiting.task_done()
-        if self._failure is None:
-            os.fsync(self._fd)
 
     # ---- reading ----
 
