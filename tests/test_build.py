@@ -123,7 +123,7 @@ def test_force_keeps_the_old_table_until_the_new_one_is_there(tables: Path, tmp_
     os.link(path, tmp_path / "old")
 
     def look(event: Event) -> None:
-        seen.append((isinstance(event, Published), path.stat().st_ino == old))
+        seen.append((isinstance(event, Published | Verified), path.stat().st_ino == old))
 
     build(Request((KQVKR,), tmp_path, force=True), look)
     assert {published for published, _ in seen} == {False, True}
