@@ -20,7 +20,6 @@ writing them (KRBvKBN: 4.4 GB as they are, 3.3 GB at zstd level 1 for a seventh 
 """
 
 import json
-import mmap
 import os
 import struct
 from collections.abc import Iterator, Sequence
@@ -87,7 +86,6 @@ class PassLog:
             raise
         self._lock = Lock()
         self._failure: OSError | None = None
-        self._map: mmap.mmap | None = None
         self._waiting: Queue[list[bytes] | None] = Queue(_WAITING_MAX)
         self._writer = Thread(target=self._write, name="pass log", daemon=True)
         self._writer.start()
@@ -165,10 +163,8 @@ class PassLog:
         return self._read(self._places[found]) if found in self._places else []
 
     def _read(self, place: _Place) -> list[Stream]:
-        """The streams of a record, as they lie in the mapped file."""
-        if self._map is None or len(self._map) < place.offset + place.size:
-            self._map = mmap.mmap(self._fd, 0, access=mmap.ACCESS_READ)
-        payload = np.frombuffer(self._map, np.uint8, place.size, place.offset)
+        """The streams of a record.  Read, not mapped: a log of six men would fill the memory."""
+        payload = np.frombuffer(os.pread(self._fd, place.size, place.offset), np.uint8)
         count = int(payload[:8].copy().view(np.uint64)[0])
         ends = payload[8 : 8 + 8 * count].copy().view(np.uint64).astype(int)
         streams = payload[8 + 8 * count :]

@@ -82,6 +82,7 @@ INDEX = "462 king pairs x 64^m"
 BLOCK = 65536
 COLUMNS = ("white", "black")
 LEVEL, LEVEL_COMPACT = 1, 19
+SYNC_EVERY = 128 << 20
 
 Values = NDArray[np.signedinteger[Any]]  # int8 or int16
 Counts = dict[str, Any]
@@ -220,9 +221,15 @@ def _write(
     at += file.write(schema.serialize())
     places: list[tuple[int, int, int]] = []
     digests: list[str] = []
+    synced = 0
     for part in parts:
         for data in part.data:
             file.write(data)
+        if at - synced > SYNC_EVERY:
+            # The disk works while the next parts are made, not after the last of them.
+            file.flush()
+            os.fdatasync(file.fileno())
+            synced = at
         for metadata, body in part.sizes:
             places.append((at, metadata, body))
             at += metadata + body
