@@ -22,7 +22,8 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 def zeros(count: int, dtype: type[Scalar]) -> NDArray[Scalar]:
     """A zeroed array, aligned to a page."""
     size = max(count * np.dtype(dtype).itemsize, 1)
-    memory = mmap.mmap(-1, size)
+    # Private: shared memory, which is the default here, gets no huge pages.
+    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if size >= _HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
         memory.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(memory, dtype=dtype, count=count)

@@ -140,15 +140,66 @@ inline void turn_row_by(int symmetry, const uint64_t* words, unsigned occupied, 
     }
 }
 
-inline void prefetch_row(Source source, size_t row, unsigned units) {
-    for (; units; units &= units - 1) __builtin_prefetch(source.row(row) + 8 * lowest(units));
+// sum |= the row as `symmetry` shows it.
+template <int symmetry>
+inline void add_row(const uint64_t* words, Unit (&sum)[8]) {
+    Unit u[8];
+    for (int r = 0; r < 8; ++r) u[r] = unit_at(words + 8 * r);
+    if constexpr (symmetry & 4) transpose_lanes(u);
+    for (int r = 0; r < 8; ++r) {
+        Unit v = turn_bits<symmetry>(u[symmetry & 2 ? 7 - r : r]);
+        sum[r] |= symmetry & 1 ? reverse_lanes(v) : v;
+    }
 }
+
+inline void add_row_by(int symmetry, const uint64_t* words, Unit (&sum)[8]) {
+    switch (symmetry) {
+        case 0: return add_row<0>(words, sum);
+        case 1: return add_row<1>(words, sum);
+        case 2: return add_row<2>(words, sum);
+        case 3: return add_row<3>(words, sum);
+        case 4: return add_row<4>(words, sum);
+        case 5: return add_row<5>(words, sum);
+        case 6: return add_row<6>(words, sum);
+        default: return add_row<7>(words, sum);
+    }
+}
+
+inline void prefetch_units(const uint64_t* words, unsigned units) {
+    for (; units; units &= units - 1) __builtin_prefetch(words + 8 * lowest(units));
+}
+
+// How a row of a neighbour is read. Gathering, what a row holds is spread over most of its units and nearly all are
+// wanted: all are read, without a branch. Removing, few are wanted: only these are.
+struct WholeRows {
+    static unsigned units(unsigned, unsigned) { return 255; }
+    static void add(int symmetry, const uint64_t* words, unsigned, unsigned, Unit (&sum)[8]) {
+        add_row_by(symmetry, words, sum);
+    }
+};
+
+struct WantedUnits {
+    static unsigned units(unsigned occupied, unsigned wanted) { return occupied & wanted; }
+    static void add(int symmetry, const uint64_t* words, unsigned occupied, unsigned wanted, Unit (&sum)[8]) {
+        turn_row_by(symmetry, words, occupied, wanted, [&](int r, Unit v) { sum[r] |= v; });
+    }
+};
+
+template <class Op>
+struct Reading {
+    using Way = WholeRows;
+};
+template <>
+struct Reading<Remove> {
+    using Way = WantedUnits;
+};
 
 constexpr size_t AHEAD = 3;  // rows between asking memory for a row and using it
 
 // All neighbours of a row at once: they lie far apart in memory, so their reads overlap and the result is written once.
 template <class Op>
 inline void unmove_king(const Domain& d, int pair, int side, Layer layer, const uint8_t* want, Op op) {
+    using Way = typename Reading<Op>::Way;
     const Neighbours neighbours(d, pair, side, layer);
     const int outer = d.outer();
     if (d.men < 2) {
@@ -169,25 +220,26 @@ inline void unmove_king(const Domain& d, int pair, int side, Layer layer, const 
                 for (int i = 0; i < neighbours.count; ++i) {
                     const Neighbour& n = neighbours.item[i];
                     const size_t from = n.row(high, lows[k], outer);
-                    const unsigned units = n.source.occupied[from];
-                    prefetch_row(n.source, from, n.symmetry ? units : units & want[high * 64 + lows[k]]);
+                    if (const unsigned units = n.source.occupied[from])
+                        prefetch_units(n.source.row(from),
+                                       n.symmetry ? 255 : Way::units(units, want[high * 64 + lows[k]]));
                 }
             if (k < AHEAD) continue;
             const size_t low = lows[k - AHEAD], row = high * 64 + low;
             const unsigned wanted = want[row];
-            Unit sum[8];
-            unsigned found = 0;
-            auto put = [&](int r, Unit v) {
-                sum[r] = found >> r & 1 ? sum[r] | v : v;
-                found |= 1u << r;
-            };
+            Unit sum[8] = {};
+            bool found = false;
             for (int i = 0; i < neighbours.count; ++i) {
                 const Neighbour& n = neighbours.item[i];
                 const size_t from = n.row(high, low, outer);
                 const unsigned units = n.source.occupied[from];
-                if (units) turn_row_by(n.symmetry, n.source.row(from), units, wanted, put);
+                if (!units) continue;
+                found = true;
+                Way::add(n.symmetry, n.source.row(from), units, wanted, sum);
             }
-            for (; found; found &= found - 1) op(row, lowest(found), sum[lowest(found)]);
+            if (!found) continue;
+            for (unsigned m = wanted; m; m &= m - 1)
+                if (const int r = lowest(m); any(sum[r])) op(row, r, sum[r]);
         }
     }
 }
