@@ -248,7 +248,9 @@ inline bool release(const Part& p, Layer freed, Layer open_l, Gather gather) {
             unit(p.words(open_l), row, r) |= v;
             gather(row, r, v);
         }
-        p.occupied(open_l)[row] = static_cast<uint8_t>(p.occupied(open_l)[row] | units);
+        uint8_t& open_units = p.occupied(open_l)[row];
+        open_l.live[p.at] += units && !open_units;
+        open_units = static_cast<uint8_t>(open_units | units);
     }
     return true;
 }
