@@ -33,7 +33,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 WARNINGS_ARE_ERRORS ?= ON
 STRICT := --config-settings cmake.define.CMAKE_COMPILE_WARNING_AS_ERROR=$(WARNINGS_ARE_ERRORS)
 KERNELS := $(wildcard CMakeLists.txt workers/kernels/*)
-KERNEL_TESTS := $(patsubst %,tests/test_%.py,kernels depths streams slots refusals)
+KERNEL_TESTS := $(patsubst %,tests/test_%.py,kernels unmoves depths streams slots refusals)
 SANITIZED := build/sanitize
 
 .PHONY: test fast check kernels sanitize bench signature format clean
