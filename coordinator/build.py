@@ -33,8 +33,8 @@ from workers.metric import Metric
 from workers.painting import Logs, Painter
 from workers.passlog import Pass, PassLog
 from workers.table import (
-    LEVEL,
-    LEVEL_COMPACT,
+    COMPACT,
+    PLAIN,
     Counts,
     Identity,
     Part,
@@ -289,8 +289,8 @@ class Solver:
         log.flush()
 
     def _publish(self, domain: Domain, logs: Logs, identity: Identity) -> Counts:
-        level = LEVEL_COMPACT if self.request.compact else LEVEL
-        painter = Painter(domain, logs, self.threads, level)
+        packing = COMPACT if self.request.compact else PLAIN
+        painter = Painter(domain, logs, self.threads, packing)
         counts: Counts = {}
 
         def parts() -> Iterator[Part]:

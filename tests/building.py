@@ -5,7 +5,7 @@ from pathlib import Path
 
 from coordinator.build import Event, Planned, Request, Started, build
 from workers.material import Material
-from workers.table import LEVEL, Identity, Table, encode, publish, schema_of
+from workers.table import PLAIN, Identity, Table, encode, publish, schema_of
 
 CLOSURE = ("KQvKR", "KQvK", "KRvK")
 
@@ -56,6 +56,6 @@ def replace(path: Path, counts: dict[str, object]) -> str:
     old = Table(path)
     identity = Identity(old.material, old.metric, old.smaller)
     columns = [old.block(0, side) for side in (0, 1)]
-    part = encode(schema_of(identity, old.dtype), columns[0], columns[1], LEVEL)
+    part = encode(schema_of(identity, old.dtype), columns[0], columns[1], PLAIN)
     publish(path, identity, old.dtype, [part], counts)
     return Table(path).digest

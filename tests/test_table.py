@@ -26,6 +26,7 @@ from workers.probe import open_tablebase
 from workers.table import (
     BLOCK,
     Identity,
+    Packing,
     Part,
     Table,
     Values,
@@ -249,7 +250,8 @@ def column(seed: int, dtype: np.dtype[np.int8] | np.dtype[np.int16]) -> Values:
 
 
 def part(dtype: np.dtype[np.int8] | np.dtype[np.int16], seed: int = 0) -> Part:
-    return encode(schema_of(IDENTITY, dtype), column(seed, dtype), column(seed + 1, dtype), 3)
+    packing = Packing(level=3, blocks=1)
+    return encode(schema_of(IDENTITY, dtype), column(seed, dtype), column(seed + 1, dtype), packing)
 
 
 @pytest.mark.parametrize("dtype", [np.dtype(np.int8), np.dtype(np.int16)], ids=str)

@@ -23,7 +23,7 @@ from workers.material import Material
 from workers.metric import Metric
 from workers.painting import fen_of
 from workers.probe import open_tablebase
-from workers.table import BLOCK, COLUMNS, LEVEL, Identity, Table, encode, publish, schema_of
+from workers.table import BLOCK, COLUMNS, PLAIN, Identity, Table, encode, publish, schema_of
 from workers.threads import Threads
 from workers.verdict import Miscounted, Verdict, Wrong, worded
 from workers.verify import verify
@@ -102,7 +102,7 @@ def rewrite(
     identity = Identity(table.material, table.metric, table.smaller)
     kind = np.dtype(dtype or table.dtype)
     white, black = (column.astype(kind) for column in columns)
-    part = encode(schema_of(identity, kind), white, black, LEVEL)
+    part = encode(schema_of(identity, kind), white, black, PLAIN)
     publish(table.path, identity, kind, [part], stated)
 
 

@@ -22,7 +22,17 @@ from workers.geometry import DIAGONAL, PAIRS
 from workers.material import STRONGER, WEAKER, Material
 from workers.passlog import Found, Pass, PassLog, Stream
 from workers.position import EMPTY, Colour, Position
-from workers.table import BLOCK, COLUMNS, Counts, Identity, Part, Values, encode, schema_of
+from workers.table import (
+    BLOCK,
+    COLUMNS,
+    Counts,
+    Identity,
+    Packing,
+    Part,
+    Values,
+    encode,
+    schema_of,
+)
 from workers.threads import Chunk, Threads, chunks_of
 
 Logs = dict[int, PassLog]  # by winner
@@ -55,7 +65,7 @@ class Painter:
     domain: Domain
     logs: Logs
     threads: Threads
-    level: int
+    packing: Packing
 
     def __post_init__(self) -> None:
         self.dtype = dtype_of(self.logs)
@@ -90,7 +100,7 @@ class Painter:
                         _paint(self.domain, streams[at + i], value, these[side])
                     for side in (STRONGER, WEAKER):
                         self._fill(these[side], pair, side, scratch)
-                part.extend(encode(schema, columns[0], columns[1], self.level))
+                part.extend(encode(schema, columns[0], columns[1], self.packing))
         return part
 
     def _fill(self, column: Values, pair: int, side: int, scratch: _kernels.Scratch) -> None:
