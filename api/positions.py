@@ -4,19 +4,22 @@ from typing import Any
 
 from api import answers
 from api.answers import WDL
+from workers.errors import MissingTableError
 from workers.fen import fen
 from workers.metric import Metric
 from workers.moves import play
 from workers.play import Option, options_of
 from workers.position import Position, material_of
 from workers.probe import Answer, Answers, Tablebase
-from workers.survey import Survey
+from workers.survey import Seen, Survey
 
 Json = dict[str, Any]
 
 
-def probed(found: Survey, metric: Metric) -> Json:
-    """The value of a position and of each of its moves, best first; null where there is no table."""
+def probed(tablebase: Tablebase, found: Survey, metric: Metric) -> Json:
+    """The value of a position and of each of its moves, best first; null where there is no table,
+    and then `missing` says which.
+    """
     here = found.here
     after = {reply.uci: reply.after.position for reply in found.replies}
     return {
@@ -25,12 +28,23 @@ def probed(found: Survey, metric: Metric) -> Json:
         "metric": metric,
         "to_move": here.position.turn.name.lower(),
         **_value(here.by(metric)),
+        "missing": _missing(tablebase, here, metric),
         "check": here.check,
         "checkmate": here.mate,
         "stalemate": here.stalemate,
         "insufficient_material": here.insufficient,
         "options": [_option(option, after[option.uci]) for option in options_of(found, metric)],
     }
+
+
+def _missing(tablebase: Tablebase, here: Seen, metric: Metric) -> str | None:
+    if here.by(metric) is not None:
+        return None
+    try:
+        tablebase.probe(here.position, metric)
+    except MissingTableError as error:
+        return str(error)
+    return None
 
 
 def _value(answer: Answer | None) -> Json:
