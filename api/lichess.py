@@ -127,4 +127,4 @@ def _winner(last: Position, answer: Answer) -> str | None:
     """Who mates; nobody if the line was cut short by the claim of a draw."""
     if answer.wdl == 0 or not is_checkmate(last):
         return None
-    return (Colour.BLACK if last.turn is Colour.WHITE else Colour.WHITE).value
+    return "w" if last.turn is Colour.BLACK else "b"

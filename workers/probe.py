@@ -326,7 +326,7 @@ def open_tablebase(directory: str | Path, *, cache_bytes: int = CACHE_BYTES) -> 
 
 def tables_in(directory: Path) -> dict[_Key, Path]:
     """The tables of a directory by what they are of; none if it is not there."""
-    found = {}
+    found: dict[_Key, Path] = {}
     for metric in Metric:
         for path in sorted(directory.glob(f"*.{metric}.arrow")):
             # A file whose name is no material is somebody's own.

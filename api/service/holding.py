@@ -1,4 +1,4 @@
-"""What the service holds while it runs: the tables of its directory, watched as they come and go."""
+"""What the service holds: the tables of its directory, watched as they come and go."""
 
 import asyncio
 import logging
@@ -59,7 +59,7 @@ class Holding:
                 log.warning("cannot read %s: %s", self.settings.tables, error.strerror or error)
 
     async def answer(self, position: Position, make: Callable[[Survey], Found]) -> Found:
-        """At once if all blocks are in memory, else on a thread, so that nobody waits for a disk."""
+        """At once if all blocks are in memory; else on a thread, and nobody waits for a disk."""
         try:
             return make(survey(self.tablebase, position, wait=False))
         except Cold:

@@ -38,7 +38,9 @@ async def probe(fen: Fen, held: Held, metric: ByMetric = Metric.DTC) -> Response
     `result` is null where there is no table for it.
     """
     position = parse_fen(fen)
-    return answer(await held.answer(position, lambda seen: positions.probed(held.tablebase, seen, metric)))
+    return answer(
+        await held.answer(position, lambda seen: positions.probed(held.tablebase, seen, metric))
+    )
 
 
 @router.post("/probe", responses=ANSWERED)

@@ -22,9 +22,7 @@ from workers.table import Table
 router = APIRouter(prefix="/api/v1/tables", tags=["Tables"], responses=DOCUMENTED)
 PIECE = 1 << 18
 MEDIA = "application/vnd.apache.arrow.file"
-Name = Annotated[
-    str, Path(max_length=40, description="In any usual form.", examples=["KQvKR"])
-]
+Name = Annotated[str, Path(max_length=40, description="In any usual form.", examples=["KQvKR"])]
 
 
 class Elsewhere(Exception):
@@ -66,7 +64,7 @@ async def one(material: Named, held: Held, metric: ByMetric = Metric.DTC) -> Res
 
 @router.get("/{material}/statistics", responses=ANSWERED)
 async def statistics(material: Named, held: Held, metric: ByMetric = Metric.DTC) -> Response:
-    """Positions by side to move, result and ply, and the longest, as syzygy-tables.info has them."""
+    """Positions by side to move, result and ply, and the longest, as syzygy-tables.info does."""
     return answer(catalogue.statistics(await _table(held, material, metric)))
 
 
@@ -95,7 +93,7 @@ async def file(
 def _file(request: Request, table: Table) -> Response:
     try:
         # Open before it is measured: from here on it may be deleted.
-        opened = open(table.path, "rb", buffering=0)
+        opened = FileIO(table.path)
     except FileNotFoundError as error:
         raise MissingTableError(f"no table {table.path.name} any more") from error
     size = os.fstat(opened.fileno()).st_size
