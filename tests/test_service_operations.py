@@ -2,22 +2,18 @@
 
 import json
 import os
-import re
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
-from services import client_of, got
+from services import ROOT, client_of, command, got, running
 from starlette.testclient import TestClient
 
-ROOT = Path(__file__).resolve().parent.parent
 LONGEST = "8/8/8/8/Q7/5k2/8/K3r3_w_-_-_0_1"
 
 
@@ -80,31 +76,6 @@ def test_every_route_is_described(client: TestClient) -> None:
 
 
 # A real server
-
-
-def command(*words: str) -> list[str]:
-    return [sys.executable, "-m", "api.cli", "serve", *words]
-
-
-@contextmanager
-def running(*words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The process and the address that it prints."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(
-        command(*words),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-    ) as process:
-        try:
-            assert process.stdout is not None
-            said = process.stdout.readline()
-            found = re.search(r"http://\S+", said)
-            assert found, said + (process.stderr.read() if process.stderr else "")
-            yield process, found[0]
-        finally:
-            process.kill()
 
 
 def test_it_answers_and_stops_when_told(tables: Path) -> None:

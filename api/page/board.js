@@ -37,6 +37,7 @@ export class Board {
     // A press must not take the keys from the page: there, arrows step through the moves.
     this.element.addEventListener('mousedown', (event) => event.preventDefault());
     this.element.addEventListener('keydown', (event) => this._key(event));
+    this.element.addEventListener('focusin', (event) => this._rove(Number(event.target.dataset.square)));
     this.element.addEventListener('click', (event) => {
       // By keys or by a screen reader; those of a pointer were seen when it was pressed.
       const { square } = event.target.dataset;

@@ -3,23 +3,25 @@
 import { make, makeSvg } from './make.js';
 import { moves, number } from './words.js';
 
-const [WIDTH, HEIGHT, LEFT, FOOT, TOP] = [900, 210, 52, 24, 10];
+const [HEIGHT, LEFT, FOOT, TOP] = [210, 52, 24, 10];
+const width = () => (innerWidth < 640 ? 420 : 900); // letters must stay readable on a phone
 const WIDEST = 30; // a bar, where there are few
 
 /** `series` has a name, a kind for its colour and values by moves; `log` scales them. */
 export function chart({ name, kind, values }, log) {
+  const across = width();
   const most = Math.max(...values);
   const scaled = (value) => (log ? Math.log1p(value) / Math.log1p(most) : value / most);
-  const step = Math.min(WIDEST, (WIDTH - LEFT) / values.length);
+  const step = Math.min(WIDEST, (across - LEFT) / values.length);
   const height = (value) => (HEIGHT - TOP) * scaled(value);
   const bars = values.map((value, n) => bar(LEFT + n * step, step, value ? Math.max(1.5, height(value)) : 0, kind, `${moves(n)}: ${number(value)}`));
-  const lines = ticks(most, log).map((value) => gridLine(HEIGHT - height(value), value));
+  const lines = ticks(most, log).map((value) => gridLine(across, HEIGHT - height(value), value));
   const every = [1, 2, 5, 10, 20, 50, 100, 200].find((gap) => gap * step > 34) ?? 500;
   const labels = values.map((_, n) => n).filter((n) => n % every === 0)
     .map((n) => makeSvg('text', { x: LEFT + (n + 0.5) * step, y: HEIGHT + 17, 'text-anchor': 'middle' }, String(n)));
   const deepest = values.length - 1;
   const title = `${name} in at most ${moves(deepest)}; most often ${moves(values.indexOf(most))}`;
-  const svg = makeSvg('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT + FOOT}`, class: 'chart', role: 'img', 'aria-label': title }, lines, bars, labels);
+  const svg = makeSvg('svg', { viewBox: `0 0 ${across} ${HEIGHT + FOOT}`, class: 'chart', role: 'img', 'aria-label': title }, lines, bars, labels);
   return make('figure', {}, make('figcaption', {}, make('span', { class: `dot ${kind}` }), make('b', {}, name), ` in at most ${moves(deepest)}`), svg);
 }
 
@@ -30,9 +32,9 @@ function bar(x, step, height, kind, title) {
   return makeSvg('g', {}, makeSvg('title', {}, title), hover, filled);
 }
 
-function gridLine(y, value) {
+function gridLine(across, y, value) {
   const short = value >= 1e6 ? `${value / 1e6} M` : value >= 1e3 ? `${value / 1e3} k` : String(value);
-  return makeSvg('g', { class: 'grid' }, makeSvg('line', { x1: LEFT, x2: WIDTH, y1: y, y2: y }), makeSvg('text', { x: LEFT - 8, y: y + 4, 'text-anchor': 'end' }, short));
+  return makeSvg('g', { class: 'grid' }, makeSvg('line', { x1: LEFT, x2: across, y1: y, y2: y }), makeSvg('text', { x: LEFT - 8, y: y + 4, 'text-anchor': 'end' }, short));
 }
 
 /** Round values up to the largest: powers of ten if logarithmic, else a few even steps. */

@@ -8,7 +8,7 @@ if (kept) document.documentElement.dataset.theme = kept;
 const METHODS = ['get', 'post', 'put', 'delete'];
 
 function operation(path, method, described) {
-  const summary = described.description?.split('\n')[0] ?? described.summary ?? '';
+  const summary = (described.description ?? described.summary ?? '').split('\n')[0].replaceAll('`', '');
   const parameters = (described.parameters ?? []).flatMap((each) => [
     make('dt', {}, each.name + (each.required ? '' : ' ?')),
     make('dd', {}, each.description ?? each.schema?.description ?? each.in),

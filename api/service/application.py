@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from fastapi import FastAPI
+from fastapi.routing import APIRoute
 
 from api.service import operations, page, probing, problems, standard, tables
 from api.service.holding import Holding, Settings
@@ -27,9 +28,11 @@ def create(settings: Settings) -> FastAPI:
         redoc_url=None,
     )
     app.state.holding, app.state.metrics = held, metrics
+    routes = []
     for part in (standard, probing, tables, operations, page):
         app.include_router(part.router)
-    problems.install(app)
+        routes += [route for route in part.router.routes if isinstance(route, APIRoute)]
+    problems.install(app, routes)
     app.add_exception_handler(tables.Elsewhere, tables.redirected)
     app.add_middleware(Watched, metrics=metrics)
     return app

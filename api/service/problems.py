@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
@@ -89,7 +90,8 @@ def _answer(request: Request, kind: Kind, detail: str, headers: Any = None) -> R
     return problem(kind, detail, headers)
 
 
-def install(app: FastAPI) -> None:
+def install(app: FastAPI, routes: list[APIRoute]) -> None:
+    app.state.routes = routes
     handlers: dict[type[Exception], Callable[..., Any]] = {
         KingpairError: _ours,
         RequestValidationError: _invalid,
@@ -115,7 +117,18 @@ async def _invalid(request: Request, error: RequestValidationError) -> Response:
 async def _http(request: Request, error: HTTPException) -> Response:
     known = BY_STATUS.get(error.status_code)
     kind = known or Kind("http", error.status_code, "The request was refused")
-    return _answer(request, kind, str(error.detail), error.headers)
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        # A path may be several routes, each of which knows its own methods alone.
+        headers["Allow"] = ", ".join(sorted(_allowed(request)))
+    return _answer(request, kind, str(error.detail), headers)
+
+
+def _allowed(request: Request) -> set[str]:
+    routes: list[APIRoute] = request.app.state.routes
+    path = request.url.path
+    found = (route.methods or set() for route in routes if route.path_regex.match(path))
+    return set().union(*found)
 
 
 async def _fault(request: Request, error: Exception) -> Response:
