@@ -96,6 +96,7 @@ def kingpair(
       kingpair probe 8/8/8/8/Q7/5k2/8/K3r3 w
       kingpair line 8/8/8/8/Q7/5k2/8/K3r3 w
       kingpair stats KQvKR
+      kingpair serve
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
@@ -358,6 +359,33 @@ def verify(
     for entry in found:
         if entry.problem is not None:
             raise entry.problem
+
+
+@app.command()
+def serve(
+    tables: Tables = DEFAULT,
+    host: Annotated[
+        str, typer.Option(metavar="HOST", help="Where to listen; only this machine may ask.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="PORT", help="0 for any that is free.")
+    ] = 8000,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Log every request.")] = False,
+) -> None:
+    """Answer over HTTP, with a page to explore the tables on.
+
+    Speaks Lichess's interface too: a client of it needs only another host.  Tables that are added
+    to the directory or removed from it are noticed.  The log, JSON, goes to stderr.
+
+    \b
+    Examples:
+      kingpair serve
+      kingpair serve --tables /data/tables --port 8080
+    """
+    from api.service.holding import Settings
+    from api.service.serve import serve as run
+
+    run(Settings(tables, verbose=verbose), host, port, typer.echo)
 
 
 @app.command()

@@ -19,6 +19,7 @@ from workers.errors import (
     BadPosition,
     BadSelection,
     CannotBuild,
+    CannotServe,
     DamagedTable,
     ForeignTable,
     KingpairError,
@@ -44,6 +45,7 @@ EXIT_CODES: dict[type[KingpairError], ExitCode] = {
     DamagedTable: ExitCode.DAMAGED,
     ForeignTable: ExitCode.DAMAGED,
     CannotBuild: ExitCode.CANNOT,
+    CannotServe: ExitCode.CANNOT,
 }
 
 EXPLAINED = """\b

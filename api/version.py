@@ -7,13 +7,22 @@ from workers import _kernels
 
 
 def versions() -> str:
-    levels = ", ".join(_kernels.levels())
+    found, levels = components(), ", ".join(_kernels.levels())
     return (
-        f"kingpair {_installed('kingpair')}\n"
-        f"kernels  {_kernels.level()} (this machine has {levels})\n"
-        f"Python   {platform.python_version()}\n"
-        f"pyarrow  {_installed('pyarrow')}"
+        f"kingpair {found['kingpair']}\n"
+        f"kernels  {found['kernels']} (this machine has {levels})\n"
+        f"Python   {found['python']}\n"
+        f"pyarrow  {found['pyarrow']}"
     )
+
+
+def components() -> dict[str, str]:
+    return {
+        "kingpair": _installed("kingpair"),
+        "kernels": _kernels.level(),
+        "python": platform.python_version(),
+        "pyarrow": _installed("pyarrow"),
+    }
 
 
 def _installed(package: str) -> str:

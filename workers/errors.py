@@ -9,7 +9,8 @@
     ├── MissingTableError (KeyError)    no table for a material; names it
     ├── DamagedTable (OSError)          truncated, altered, no table at all; names file and block
     ├── ForeignTable (ValueError)       a sound table, but of another material, metric or version
-    └── CannotBuild (RuntimeError)      memory, disk or permission that is lacking; says how much
+    ├── CannotBuild (RuntimeError)      memory, disk or permission that is lacking; says how much
+    └── CannotServe (RuntimeError)      an address that cannot be, or must not be, listened on
 
 A message is one line: what was wrong, with the values, and what would work.
 The edge (`api`) maps each to an exit code or a status once; nothing below it does.
@@ -50,3 +51,7 @@ class ForeignTable(KingpairError, ValueError):
 
 class CannotBuild(KingpairError, RuntimeError):
     """Memory, disk or permission that a build would need and lacks."""
+
+
+class CannotServe(KingpairError, RuntimeError):
+    """An address that is taken, is not this machine's, or is not to be opened to others."""

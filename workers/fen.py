@@ -13,6 +13,7 @@ everything else that is wrong is refused, by name.
 """
 
 import re
+from functools import lru_cache
 from typing import Protocol
 
 from workers.errors import BadPosition
@@ -45,12 +46,20 @@ def position_of(source: str | Position | HasFen) -> Position:
 
 def fen(position: Position) -> str:
     """All six fields; the en passant square only where a capture is legal."""
-    ranks = (position.board[first : first + 8] for first in range(56, -8, -8))
-    board = "/".join(re.sub(r"\.+", lambda gap: str(len(gap[0])), rank) for rank in ranks)
     castling = "".join(right.value for right in Castling if right in position.castling) or "-"
     target = "-" if position.en_passant is None else SQUARES[position.en_passant]
     clocks = f"{position.half_moves} {position.full_move}"
-    return f"{board} {position.turn.value} {castling} {target} {clocks}"
+    return f"{ranks_of(position.board)} {position.turn.value} {castling} {target} {clocks}"
+
+
+def ranks_of(board: str) -> str:
+    """FEN's first field."""
+    return "/".join([_rank(board[first : first + 8]) for first in range(56, -8, -8)])
+
+
+@lru_cache(4096)
+def _rank(men: str) -> str:
+    return re.sub(r"\.+", lambda gap: str(len(gap[0])), men)
 
 
 def parse_fen(text: str) -> Position:

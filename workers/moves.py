@@ -226,9 +226,15 @@ def is_capture(position: Position, move: Move) -> bool:
     return move.target == position.en_passant and position.board[move.origin] in "Pp"
 
 
+def can_move(position: Position) -> bool:
+    """Whether there is a legal move; the king's own are looked at first, for he mostly has one."""
+    king = position.king(position.turn)
+    return any(True for _ in _king_steps(position, king)) or bool(legal_moves(position))
+
+
 def is_checkmate(position: Position) -> bool:
-    return in_check(position) and not legal_moves(position)
+    return in_check(position) and not can_move(position)
 
 
 def is_stalemate(position: Position) -> bool:
-    return not in_check(position) and not legal_moves(position)
+    return not in_check(position) and not can_move(position)

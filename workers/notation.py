@@ -1,7 +1,7 @@
 """Moves and games as text: UCI for programs, `e7e8q`; SAN for people, `e8=Q+`; PGN for files."""
 
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 
 from workers.errors import BadPosition
@@ -48,15 +48,18 @@ def parse_uci(position: Position, text: str) -> Move:
 
 def san(position: Position, move: Move) -> str:
     """A legal move as players write it, with + for check and # for mate."""
+    return san_of(position, move) + _check_sign(play(position, move))
+
+
+def san_of(position: Position, move: Move, legal: Sequence[Move] | None = None) -> str:
+    """The same without its last sign; whoever has all legal moves saves the search for them."""
     letter = position.board[move.origin].upper()
     if letter == "K" and abs(move.target - move.origin) == 2:
-        text = "O-O" if move.target > move.origin else "O-O-O"
-    elif letter == "P":
-        text = _pawn_san(position, move)
-    else:
-        takes = "x" if is_capture(position, move) else ""
-        text = letter + _which(position, move) + takes + SQUARES[move.target]
-    return text + _check_sign(play(position, move))
+        return "O-O" if move.target > move.origin else "O-O-O"
+    if letter == "P":
+        return _pawn_san(position, move)
+    takes = "x" if is_capture(position, move) else ""
+    return letter + _which(position, move, legal) + takes + SQUARES[move.target]
 
 
 def _pawn_san(position: Position, move: Move) -> str:
@@ -64,7 +67,7 @@ def _pawn_san(position: Position, move: Move) -> str:
     return takes + SQUARES[move.target] + (f"={move.promotion}" if move.promotion else "")
 
 
-def _which(position: Position, move: Move) -> str:
+def _which(position: Position, move: Move, legal: Sequence[Move] | None) -> str:
     """What tells the man from like men that can go there too: file, else rank, else both."""
     man = position.board[move.origin]
     # The search for rivals costs all legal moves, and most men have no like.
@@ -72,7 +75,7 @@ def _which(position: Position, move: Move) -> str:
         return ""
     rivals = [
         other.origin
-        for other in legal_moves(position)
+        for other in (legal_moves(position) if legal is None else legal)
         if other.target == move.target and position.board[other.origin] == man
     ]
     rivals.remove(move.origin)

@@ -22,6 +22,7 @@ from workers.moves import Move, is_capture, is_checkmate, legal_moves, play
 from workers.notation import Result, san, uci
 from workers.position import Colour, Position
 from workers.probe import Answer, Tablebase
+from workers.survey import Reply, Survey
 
 
 class Option(NamedTuple):
@@ -54,6 +55,17 @@ def _option(tablebase: Tablebase, position: Position, move: Move, metric: Metric
         after = None
     value = None if after is None else before(after, capture and metric is Metric.DTC)
     return Option(move, uci(move), san(position, move), value, capture, mate, after)
+
+
+def options_of(found: Survey, metric: Metric) -> list[Option]:
+    """The same from a survey, which knows more: also what the rules alone say."""
+    return sorted((_seen_option(reply, metric) for reply in found.replies), key=_rank)
+
+
+def _seen_option(reply: Reply, metric: Metric) -> Option:
+    after, capture = reply.after.by(metric), reply.capture
+    value = None if after is None else before(after, capture and metric is Metric.DTC)
+    return Option(reply.move, reply.uci, reply.san, value, capture, reply.after.mate, after)
 
 
 def before(after: Answer, ends_phase: bool) -> Answer:

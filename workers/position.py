@@ -195,6 +195,8 @@ def en_passant_captors(board: str, turn: Colour, target: int) -> tuple[int, ...]
 
 def insufficient_material(position: Position) -> bool:
     """Whether no sequence of legal moves can mate: bare kings, one knight, or like bishops."""
+    if any(man in position.board for man in "QRPqrp"):
+        return False
     men = [(man, square) for square, man in enumerate(position.board) if man not in ".Kk"]
     if all(man in "Bb" for man, _ in men):
         return len({(square ^ square >> 3) & 1 for _, square in men}) <= 1

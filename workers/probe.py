@@ -14,7 +14,6 @@ cache of bounded size that all threads share.  A batch reads its FENs in C++, so
 and gathers with numpy.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,13 +26,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workers import _kernels
+from workers.blockcache import BlockCache, BlockKey, Cold
 from workers.errors import BadMaterial, BadPosition, MissingTableError
 from workers.fen import fen, parse_fen
 from workers.geometry import DIAGONAL, PLACEMENTS
 from workers.material import MEN_MAX, Material
 from workers.metric import Metric
 from workers.position import Position, material_of
-from workers.table import BLOCK, Table, Values
+from workers.table import BLOCK, Table
 
 CACHE_BYTES = 256 << 20
 _GOOD = 0
@@ -106,44 +106,6 @@ class Place:
     row: int
 
 
-class _BlockKey(NamedTuple):
-    metric: Metric
-    material: int
-    block: int
-    column: int
-
-
-class BlockCache:
-    """Decoded blocks, the least recently used given up first once `limit` bytes are held."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.held = 0
-        self.hits = self.misses = 0
-        self._blocks: OrderedDict[_BlockKey, Values] = OrderedDict()
-        self._lock = Lock()
-
-    def get(self, key: _BlockKey, table: Table) -> Values:
-        with self._lock:
-            if (values := self._blocks.get(key)) is not None:
-                self._blocks.move_to_end(key)
-                self.hits += 1
-                return values
-            self.misses += 1
-            # Decoded under the lock: a reader of Arrow is not promised to bear two threads at once.
-            values = table.block(key.block, key.column)
-            self._blocks[key] = values
-            self.held += values.nbytes
-            while self.held > self.limit and len(self._blocks) > 1:
-                self.held -= self._blocks.popitem(last=False)[1].nbytes
-            return values
-
-    def drop(self) -> None:
-        with self._lock:
-            self._blocks.clear()
-            self.held = 0
-
-
 class Tablebase:
     """The tables of some directories, opened when they are first asked."""
 
@@ -161,14 +123,25 @@ class Tablebase:
         if not directory.is_dir():
             raise MissingTableError(f"no directory of tables at {directory}")
         before = len(self._paths)
-        for metric in Metric:
-            for path in sorted(directory.glob(f"*.{metric}.arrow")):
-                # A file whose name is no material is somebody's own.
-                with suppress(BadMaterial):
-                    material = Material.parse(path.name.split(".")[0])
-                    self._paths.setdefault((metric, material_key(material)), path)
+        self._paths = tables_in(directory) | self._paths
         self.directories.append(directory)
         return len(self._paths) - before
+
+    def refresh(self) -> bool:
+        """Look at the directories again; whether any table has come, gone or been replaced.
+
+        Who is in the middle of reading a table that is gone reads on: a file that is mapped stays.
+        """
+        found: dict[_Key, Path] = {}
+        for directory in self.directories:
+            found = tables_in(directory) | found
+        with self._lock:
+            gone = [key for key, table in self._tables.items() if _changed(table, found.get(key))]
+            for table in map(self._tables.pop, gone):
+                self.cache.forget(table)
+            different = found != self._paths
+            self._paths = found
+        return different or bool(gone)
 
     @property
     def paths(self) -> list[Path]:
@@ -209,20 +182,47 @@ class Tablebase:
             status, side, material, row = self._reader.read([_coverable(text)])
         return Place(int(material[0]), int(side[0]), int(row[0]))
 
-    def _answer(self, place: Place, metric: Metric) -> Answer:
+    def _answer(self, place: Place, metric: Metric, wait: bool = True) -> Answer:
         if place.material == BARE_KINGS:
             return Answer(0, 0)
-        table = self._table(metric, place.material)
+        table = self._table(metric, place.material, wait)
         block, at = divmod(place.row, BLOCK)
-        key = _BlockKey(metric, place.material, block, place.weaker_to_move)
-        return answer_of(int(self.cache.get(key, table)[at]))
+        key = BlockKey(table, block, place.weaker_to_move)
+        return answer_of(int(self.cache.get(key, wait=wait)[at]))
 
-    def _table(self, metric: Metric, key: int) -> Table:
+    def places(self, texts: list[str]) -> list[Place | None]:
+        """Where the values of lawful positions stand; None for men or rights that no table has."""
+        read = self._reader.read(texts)
+        status, side, material, row = (column.tolist() for column in read)
+        return [
+            Place(material[i], side[i], row[i]) if status[i] == _GOOD else None
+            for i in range(len(texts))
+        ]
+
+    def look(self, place: Place | None, metric: Metric, *, wait: bool = True) -> Answer | None:
+        """The value at a place, None without a table; Cold if it would take longer than a look and
+        the caller does not `wait`.
+        """
+        if place is None or (place.material and (metric, place.material) not in self._paths):
+            return None
+        try:
+            return self._answer(place, metric, wait)
+        except MissingTableError:
+            return None
+
+    def _table(self, metric: Metric, key: int, wait: bool = True) -> Table:
+        if (table := self._tables.get((metric, key))) is not None:
+            return table
+        if not wait:
+            raise Cold
         with self._lock:
             if (metric, key) not in self._tables:
                 if (metric, key) not in self._paths:
                     raise self._missing(metric, _material(key))
-                self._tables[metric, key] = Table(self._paths[metric, key])
+                try:
+                    self._tables[metric, key] = Table(self._paths[metric, key])
+                except FileNotFoundError as error:
+                    raise self._missing(metric, _material(key)) from error
             return self._tables[metric, key]
 
     def table(self, material: Material, metric: Metric = Metric.DTC) -> Table:
@@ -291,7 +291,7 @@ class Tablebase:
         for start, stop in zip(starts, [*starts[1:], len(rows)], strict=True):
             chosen = order[start:stop]
             block, side = divmod(int(blocks[chosen[0]]), 2)
-            values = self.cache.get(_BlockKey(metric, key, block, side), table)
+            values = self.cache.get(BlockKey(table, block, side))
             out[chosen] = values[rows[chosen] - block * BLOCK]
         return out
 
@@ -322,6 +322,25 @@ def open_tablebase(directory: str | Path, *, cache_bytes: int = CACHE_BYTES) -> 
     tablebase = Tablebase(cache_bytes)
     tablebase.add_directory(directory)
     return tablebase
+
+
+def tables_in(directory: Path) -> dict[_Key, Path]:
+    """The tables of a directory by what they are of; none if it is not there."""
+    found: dict[_Key, Path] = {}
+    for metric in Metric:
+        for path in sorted(directory.glob(f"*.{metric}.arrow")):
+            # A file whose name is no material is somebody's own.
+            with suppress(BadMaterial):
+                material = Material.parse(path.name.split(".")[0])
+                found.setdefault((metric, material_key(material)), path)
+    return found
+
+
+def _changed(table: Table, path: Path | None) -> bool:
+    try:
+        return path is None or path != table.path or path.stat().st_ino != table.inode
+    except OSError:
+        return True
 
 
 def _or_else(

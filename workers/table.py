@@ -66,6 +66,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 
 import flatbuffers
@@ -352,6 +353,8 @@ class Table:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        # For threads that share it: a reader of Arrow is not promised to bear two at once.
+        self.lock = Lock()
         try:
             self._open()
         except (FileNotFoundError, DamagedTable, ForeignTable):
@@ -363,6 +366,8 @@ class Table:
 
     def _open(self) -> None:
         self._file = pa.memory_map(str(self.path))
+        # A table that is written anew is another file under the same name.
+        self.inode = self.path.stat().st_ino
         self._readers = [self._reader(column) for column in range(len(COLUMNS))]
         identity = self._readers[0].schema.metadata[b"kingpair"].decode()
         metadata = self._readers[0].metadata

@@ -1,0 +1,226 @@
+// The board: sixty-four buttons with the men above them. It knows no rules: it shows what it is
+// given, and says which squares were chosen, by pointer or by keys.
+
+import { drawn, nameOf } from './pieces.js';
+import { nameOfSquare, squareOf } from './position.js';
+
+const DRAG = 5; // pixels until a press is a drag
+const STEPS = { ArrowUp: 8, ArrowDown: -8, ArrowLeft: -1, ArrowRight: 1 };
+
+export class Board {
+  /** `chosen(from, to)` for a drag or two clicks, `to` null off the board; `touched(square)` for
+      each click; `mayLift(square)` for whether a man may be taken up. */
+  constructor(element, { chosen, touched, mayLift }) {
+    Object.assign(this, { element, chosen, touched, mayLift });
+    this.men = Array(64).fill('');
+    this.flipped = false;
+    this.selected = null;
+    this.focus = 4;
+    this.placed = new Map(); // square -> element of the man on it
+    this._build();
+  }
+
+  _build() {
+    this.element.className = 'board';
+    this.squares = document.createElement('div');
+    this.squares.className = 'squares';
+    this.squares.setAttribute('role', 'grid');
+    this.squares.setAttribute('aria-label', 'Chess board; arrow keys move, Enter chooses');
+    this.layer = document.createElement('div');
+    this.layer.className = 'layer';
+    this.arrow = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+    this.arrow.setAttribute('viewBox', '0 0 8 8');
+    this.arrow.setAttribute('class', 'arrow');
+    this.arrow.setAttribute('aria-hidden', 'true');
+    this.element.replaceChildren(this.squares, this.layer, this.arrow);
+    this.element.addEventListener('pointerdown', (event) => this._press(event));
+    // A press must not take the keys from the page: there, arrows step through the moves.
+    this.element.addEventListener('mousedown', (event) => event.preventDefault());
+    this.element.addEventListener('keydown', (event) => this._key(event));
+    this.element.addEventListener('focusin', (event) => this._rove(Number(event.target.dataset.square)));
+    this.element.addEventListener('click', (event) => {
+      // By keys or by a screen reader; those of a pointer were seen when it was pressed.
+      const { square } = event.target.dataset;
+      if (event.detail === 0 && square !== undefined) this.touched(Number(square), false);
+    });
+    this._lay();
+  }
+
+  /** The buttons, in the order in which they are read. */
+  _lay() {
+    this.buttons = [];
+    const rows = [];
+    for (let y = 0; y < 8; y++) {
+      const row = document.createElement('div');
+      row.setAttribute('role', 'row');
+      for (let x = 0; x < 8; x++) row.append(this._square(this._at(x, y), x, y));
+      rows.push(row);
+    }
+    this.squares.replaceChildren(...rows);
+    this._label();
+  }
+
+  _square(square, x, y) {
+    const cell = document.createElement('div');
+    cell.setAttribute('role', 'gridcell');
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.tabIndex = square === this.focus ? 0 : -1;
+    button.dataset.square = square;
+    button.className = ((square ^ (square >> 3)) & 1) ? 'sq light' : 'sq dark';
+    if (x === 0) button.dataset.rank = (square >> 3) + 1;
+    if (y === 7) button.dataset.file = 'abcdefgh'[square & 7];
+    this.buttons[square] = button;
+    cell.append(button);
+    return cell;
+  }
+
+  _at(x, y) {
+    return this.flipped ? 8 * y + 7 - x : 8 * (7 - y) + x;
+  }
+
+  _xy(square) {
+    const file = square & 7, rank = square >> 3;
+    return this.flipped ? [7 - file, rank] : [file, 7 - rank];
+  }
+
+  flip(flipped = !this.flipped) {
+    this.flipped = flipped;
+    this._lay();
+    for (const [square, man] of this.placed) this._put(man, square);
+    this.point(null);
+    this.mark(this.marks || {});
+  }
+
+  /** Show these men; one that left a square and came to another moves there. */
+  show(men) {
+    const left = [...this.placed.keys()].filter((s) => this.men[s] !== men[s]);
+    const gone = new Map(left.map((square) => [square, this.placed.get(square)]));
+    for (const square of left) this.placed.delete(square);
+    for (let square = 0; square < 64; square++) {
+      if (!men[square] || this.placed.has(square)) continue;
+      const from = [...gone.keys()].find((s) => gone.get(s).dataset.man === men[square]);
+      const man = from === undefined ? this._new(men[square]) : gone.get(from);
+      if (from !== undefined) gone.delete(from);
+      this.placed.set(square, man);
+      this._put(man, square);
+    }
+    for (const man of gone.values()) man.remove();
+    this.men = [...men];
+    this._label();
+  }
+
+  _new(man) {
+    const element = document.createElement('div');
+    element.className = 'piece';
+    element.dataset.man = man;
+    element.append(drawn(man));
+    this.layer.append(element);
+    return element;
+  }
+
+  _put(man, square) {
+    const [x, y] = this._xy(square);
+    man.style.transform = `translate(${100 * x}%, ${100 * y}%)`;
+  }
+
+  _label() {
+    this.buttons.forEach((button, square) => {
+      const man = this.men[square];
+      button.setAttribute('aria-label', `${nameOfSquare(square)}${man ? `, ${nameOf(man)}` : ''}`);
+    });
+  }
+
+  /** `last` and `check` squares, and `targets` of the man that is taken up. */
+  mark(marks) {
+    this.marks = marks;
+    const { last = [], check = null, targets = [] } = marks;
+    this.buttons.forEach((button, square) => {
+      button.classList.toggle('last', last.includes(square));
+      button.classList.toggle('check', square === check);
+      button.classList.toggle('selected', square === this.selected);
+      button.classList.toggle('target', targets.includes(square));
+      button.classList.toggle('taken', targets.includes(square) && this.men[square] !== '');
+    });
+  }
+
+  select(square) {
+    this.selected = square;
+  }
+
+  /** An arrow for a move such as "e2e4"; null takes it away. */
+  point(uci) {
+    if (!uci) return this.arrow.replaceChildren();
+    const [x1, y1] = this._xy(squareOf(uci.slice(0, 2))).map((v) => v + 0.5);
+    const [x2, y2] = this._xy(squareOf(uci.slice(2, 4))).map((v) => v + 0.5);
+    const length = Math.hypot(x2 - x1, y2 - y1);
+    const [dx, dy] = [(x2 - x1) / length, (y2 - y1) / length];
+    const tip = (along, aside) => `${x2 - along * dx - aside * dy},${y2 - along * dy + aside * dx}`;
+    this.arrow.innerHTML =
+      `<line x1="${x1}" y1="${y1}" x2="${x2 - 0.36 * dx}" y2="${y2 - 0.36 * dy}"/>` +
+      `<polygon points="${tip(0.06, 0)} ${tip(0.46, 0.23)} ${tip(0.46, -0.23)}"/>`;
+  }
+
+  squareAt(x, y) {
+    const box = this.squares.getBoundingClientRect();
+    const column = Math.floor((8 * (x - box.left)) / box.width);
+    const row = Math.floor((8 * (y - box.top)) / box.height);
+    return column < 0 || column > 7 || row < 0 || row > 7 ? null : this._at(column, row);
+  }
+
+  _press(event) {
+    const square = this.squareAt(event.clientX, event.clientY);
+    if (square === null || event.button !== 0) return;
+    event.preventDefault();
+    this._rove(square);
+    const man = this.mayLift(square) ? this.placed.get(square) : null;
+    this._follow(event, square, man);
+  }
+
+  /** From press to release: a drag if it goes far enough, else a click. */
+  _follow(start, square, man) {
+    let dragging = false;
+    const move = (event) => {
+      const far = Math.hypot(event.clientX - start.clientX, event.clientY - start.clientY) > DRAG;
+      if (!man || (!dragging && !far)) return;
+      if (!dragging) this.touched(square, true);
+      dragging = true;
+      const box = this.squares.getBoundingClientRect();
+      const size = box.width / 8;
+      const [x, y] = [event.clientX - box.left - size / 2, event.clientY - box.top - size / 2];
+      man.classList.add('lifted');
+      man.style.transform = `translate(${x}px, ${y}px)`;
+    };
+    const end = (event) => {
+      for (const [name, listener] of listeners) window.removeEventListener(name, listener);
+      if (!dragging) return event.type === 'pointerup' && this.touched(square, false);
+      man.classList.remove('lifted');
+      this._put(man, square);
+      const to = event.type === 'pointerup' ? this.squareAt(event.clientX, event.clientY) : square;
+      if (to !== square) this.chosen(square, to);
+    };
+    const listeners = [['pointermove', move], ['pointerup', end], ['pointercancel', end]];
+    for (const [name, listener] of listeners) window.addEventListener(name, listener);
+  }
+
+  _key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!(event.key in STEPS)) return;
+    const step = this.flipped ? -STEPS[event.key] : STEPS[event.key];
+    const to = this.focus + step;
+    const wraps = Math.abs(step) === 1 && to >> 3 !== this.focus >> 3;
+    if (to >= 0 && to < 64 && !wraps) {
+      this._rove(to);
+      this.buttons[to].focus({ preventScroll: true });
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** Where the keys begin. */
+  _rove(square) {
+    this.buttons[this.focus].tabIndex = -1;
+    this.focus = square;
+    this.buttons[square].tabIndex = 0;
+  }
+}

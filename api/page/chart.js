@@ -1,0 +1,50 @@
+// A histogram by moves, drawn by hand: a bar for each number of moves.
+
+import { make, makeSvg } from './make.js';
+import { moves, number } from './words.js';
+
+const [HEIGHT, LEFT, FOOT, TOP] = [210, 52, 24, 10];
+const width = () => (innerWidth < 640 ? 420 : 900); // letters must stay readable on a phone
+const WIDEST = 30; // a bar, where there are few
+
+/** `series` has a name, a kind for its colour and values by moves; `log` scales them. */
+export function chart({ name, kind, values }, log) {
+  const across = width();
+  const most = Math.max(...values);
+  const scaled = (value) => (log ? Math.log1p(value) / Math.log1p(most) : value / most);
+  const step = Math.min(WIDEST, (across - LEFT) / values.length);
+  const height = (value) => (HEIGHT - TOP) * scaled(value);
+  const bars = values.map((value, n) => bar(LEFT + n * step, step, value ? Math.max(1.5, height(value)) : 0, kind, `${moves(n)}: ${number(value)}`));
+  const lines = ticks(most, log).map((value) => gridLine(across, HEIGHT - height(value), value));
+  const every = [1, 2, 5, 10, 20, 50, 100, 200].find((gap) => gap * step > 34) ?? 500;
+  const labels = values.map((_, n) => n).filter((n) => n % every === 0)
+    .map((n) => makeSvg('text', { x: LEFT + (n + 0.5) * step, y: HEIGHT + 17, 'text-anchor': 'middle' }, String(n)));
+  const deepest = values.length - 1;
+  const title = `${name} in at most ${moves(deepest)}; most often ${moves(values.indexOf(most))}`;
+  const svg = makeSvg('svg', { viewBox: `0 0 ${across} ${HEIGHT + FOOT}`, class: 'chart', role: 'img', 'aria-label': title }, lines, bars, labels);
+  return make('figure', {}, make('figcaption', {}, make('span', { class: `dot ${kind}` }), make('b', {}, name), ` in at most ${moves(deepest)}`), svg);
+}
+
+function bar(x, step, height, kind, title) {
+  const gap = step > 4 ? 1 : 0;
+  const hover = makeSvg('rect', { class: 'hover', x, y: 0, width: step, height: HEIGHT });
+  const filled = makeSvg('rect', { class: `bar ${kind}`, x: x + gap / 2, y: HEIGHT - height, width: Math.max(0.8, step - gap), height, rx: step > 8 ? 1.5 : 0 });
+  return makeSvg('g', {}, makeSvg('title', {}, title), hover, filled);
+}
+
+function gridLine(across, y, value) {
+  const short = value >= 1e6 ? `${value / 1e6} M` : value >= 1e3 ? `${value / 1e3} k` : String(value);
+  return makeSvg('g', { class: 'grid' }, makeSvg('line', { x1: LEFT, x2: across, y1: y, y2: y }), makeSvg('text', { x: LEFT - 8, y: y + 4, 'text-anchor': 'end' }, short));
+}
+
+/** Round values up to the largest: powers of ten if logarithmic, else a few even steps. */
+function ticks(most, log) {
+  if (log) {
+    const powers = Array.from({ length: 12 }, (_, i) => 10 ** i).filter((value) => value <= most);
+    return powers.length > 6 ? powers.filter((_, i) => i % 2 === 0) : powers;
+  }
+  const raw = most / 4;
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, raw)));
+  const gap = [1, 2, 5, 10].map((n) => n * power).find((value) => value >= raw) ?? 10 * power;
+  return Array.from({ length: Math.floor(most / gap) }, (_, i) => (i + 1) * gap);
+}

@@ -1,0 +1,154 @@
+// The tables there are, and one of them: its counts, its histogram, its longest wins.
+
+import { chart } from './chart.js';
+import { make } from './make.js';
+import { Problem, ask } from './service.js';
+import { moves, number, share, size } from './words.js';
+
+let shown = 0; // which question the view is waiting for
+
+export async function showTables(view, parameters) {
+  const mine = ++shown;
+  const name = parameters.get('table');
+  const slow = setTimeout(() => view.replaceChildren(state('Reading the tables …', '')), 200);
+  let content;
+  try {
+    content = name ? await oneTable(name, parameters.get('metric') ?? 'dtc') : await list();
+  } catch (error) {
+    content = failed(error, view, parameters);
+  }
+  clearTimeout(slow);
+  if (mine === shown) view.replaceChildren(...[content].flat());
+}
+
+function failed(error, view, parameters) {
+  if (!(error instanceof Problem)) {
+    const again = (event) => event.detail && showTables(view, parameters);
+    document.addEventListener('service', again, { once: true });
+  }
+  return state(error instanceof Problem ? 'No such table' : 'No answer', error.message);
+}
+
+const state = (title, text) => make('div', { class: 'state' }, make('h1', {}, title), make('p', {}, text));
+const linkTo = (table, metric) => `/?table=${table}&metric=${metric}`;
+
+// ---- the list ----
+
+async function list() {
+  const { tables } = await ask('/api/v1/tables');
+  if (!tables.length) return empty();
+  const men = Map.groupBy ? Map.groupBy(tables, (table) => table.men) : grouped(tables);
+  const bytes = tables.reduce((sum, table) => sum + (table.bytes ?? 0), 0);
+  const head = make('div', { class: 'head' }, make('h1', {}, 'Tables'), make('p', {}, `${number(tables.length)} tables, ${size(bytes)}. Each knows every position of its men.`));
+  return [head, ...[...men].map(([n, some]) => make('section', { class: 'wave' }, make('h2', {}, `${n} men`), make('div', { class: 'cards' }, pairs(some).map(card))))];
+}
+
+function grouped(tables) {
+  const found = new Map();
+  for (const table of tables) found.set(table.men, [...(found.get(table.men) ?? []), table]);
+  return found;
+}
+
+/** The tables of a material together. */
+function pairs(tables) {
+  const found = new Map();
+  for (const table of tables) found.set(table.material, [...(found.get(table.material) ?? []), table]);
+  return [...found.values()];
+}
+
+function card(tables) {
+  const [first] = tables;
+  const sound = tables.find((table) => !table.problem);
+  const rows = tables.map((table) => make('li', {}, make('span', {}, table.metric === 'dtc' ? 'to conversion' : 'to mate'), make('b', {}, table.problem ? 'unusable' : table.longest_win ?? '–')));
+  const drawn = sound ? `${share(sound.drawn, sound.positions)} drawn` : first.problem;
+  return make('a', { class: `card${sound ? '' : ' broken'}`, href: linkTo(first.material, (sound ?? first).metric), 'data-view': true, 'aria-label': `${first.material}, longest win ${sound?.longest_win ?? 'none'}` },
+    make('h3', {}, halves(first.material)), make('ul', {}, rows), make('p', {}, drawn));
+}
+
+function halves(material) {
+  const [strong, weak] = material.split('v');
+  return [strong, make('i', {}, 'v'), weak];
+}
+
+function empty() {
+  return make('div', { class: 'state' },
+    make('h1', {}, 'No tables yet'),
+    make('p', {}, 'Build some next to this service: they appear here as they are finished.'),
+    make('pre', {}, 'kingpair build KQvKR'));
+}
+
+// ---- one table ----
+
+async function oneTable(name, metric) {
+  const [found, { tables }] = await Promise.all([
+    ask(`/api/v1/tables/${encodeURIComponent(name)}/statistics`, { metric }),
+    ask('/api/v1/tables'),
+  ]);
+  const others = tables.filter((table) => table.material === found.material && !table.problem);
+  const switches = others.map((table) => make('a', { href: linkTo(table.material, table.metric), 'data-view': true, 'aria-current': table.metric === metric && 'true' }, table.metric === 'dtc' ? 'to conversion' : 'to mate'));
+  const head = make('div', { class: 'head' },
+    make('a', { href: '/?tables', 'data-view': true, class: 'up' }, '← Tables'),
+    make('h1', { class: 'material' }, halves(found.material)),
+    make('div', { class: 'choice', role: 'group', 'aria-label': 'What is counted' }, switches));
+  return [head,
+    make('div', { class: 'two' }, ['white', 'black'].map((side) => results(found, side))),
+    histogram(found),
+    longest(found, metric),
+    file(found, metric)];
+}
+
+function results(found, side) {
+  const { 2: won, 0: drawn, '-2': lost } = found.histogram[side].wdl;
+  const all = won + drawn + lost;
+  const parts = [['win', 'won', won], ['draw', 'drawn', drawn], ['loss', 'lost', lost]];
+  const bar = make('div', { class: 'parts', 'aria-hidden': 'true' }, parts.map(([kind, , n]) => {
+    const part = make('span', { class: kind });
+    part.style.flexGrow = n / (all || 1);
+    return part;
+  }));
+  const rows = parts.map(([kind, word, n]) => make('tr', {}, make('th', { scope: 'row' }, make('span', { class: `dot ${kind}` }), word), make('td', {}, number(n)), make('td', {}, share(n, all))));
+  return make('section', { class: 'panel' }, make('h2', {}, `${side === 'white' ? 'White' : 'Black'} to move`), bar, make('table', {}, make('tbody', {}, rows)), make('p', { class: 'note' }, `${number(all)} positions`));
+}
+
+function histogram(found) {
+  const { white, black } = found.histogram;
+  const series = [
+    { name: 'White wins', kind: 'white', values: byMoves(white.win, black.loss) },
+    { name: 'Black wins', kind: 'black', values: byMoves(black.win, white.loss) },
+  ].filter((each) => each.values.some(Boolean));
+  if (!series.length) return make('section', { class: 'panel' }, make('h2', {}, 'Nobody can be made to lose'), make('p', {}, 'Every position is a draw but for those where mate is on the board.'));
+  const place = make('div', {});
+  const draw = (log) => place.replaceChildren(...series.map((each) => chart(each, log)));
+  const toggle = make('button', { type: 'button', class: 'quiet', 'aria-pressed': 'true' }, 'logarithmic');
+  toggle.onclick = () => {
+    const log = toggle.getAttribute('aria-pressed') !== 'true';
+    toggle.setAttribute('aria-pressed', log);
+    draw(log);
+  };
+  draw(true);
+  return make('section', { class: 'panel' }, make('div', { class: 'row' }, make('h2', {}, 'Positions by the length of the win'), toggle), place);
+}
+
+/** Ply 2n - 1 of the winner to move and ply 2n of the loser are both n moves. */
+function byMoves(wins, losses) {
+  const last = Math.max(Math.ceil((wins.length - 1) / 2), (losses.length - 1) / 2, 0);
+  return Array.from({ length: last + 1 }, (_, n) => (n ? wins[2 * n - 1] ?? 0 : 0) + (losses[2 * n] ?? 0));
+}
+
+function longest(found, metric) {
+  const shownFirst = found.longest.filter(({ ply }) => ply > 0).sort((a, b) => b.wdl - a.wdl || b.ply - a.ply);
+  const items = shownFirst.map(({ epd, ply, wdl }) => {
+    const mover = epd.split(' ')[1] === 'w' ? 'White' : 'Black';
+    const text = `${mover} ${wdl > 0 ? 'wins' : 'loses'} in ${moves(Math.ceil(ply / 2))}`;
+    const href = `/?fen=${epd.replaceAll(' ', '_')}_0_1${metric === 'dtm' ? '&metric=dtm' : ''}`;
+    return make('li', {}, make('a', { href, 'data-view': true }, make('b', {}, text), make('code', {}, epd.split(' ')[0])));
+  });
+  return items.length ? make('section', { class: 'panel' }, make('h2', {}, 'Longest'), make('ul', { class: 'longest' }, items)) : '';
+}
+
+function file(found, metric) {
+  const href = `/api/v1/tables/${found.material}/file?metric=${metric}`;
+  return make('section', { class: 'panel' }, make('h2', {}, 'The file'),
+    make('p', {}, 'An Arrow file, read by pyarrow, polars, DuckDB or R. Its digest: ', make('code', {}, found.digest)),
+    make('p', {}, make('a', { class: 'button', href, download: true }, `Download ${size(found.bytes)}`)));
+}

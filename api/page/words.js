@@ -1,0 +1,51 @@
+// Answers in words, and numbers as people read them.
+
+const COUNTS_TO = { dtc: 'to mate or to the capture that decides', dtm: 'to mate' };
+
+export const number = (value) => value.toLocaleString('en');
+export const moves = (n) => `${number(n)} ${n === 1 ? 'move' : 'moves'}`;
+export const share = (part, whole) => {
+  if (!whole) return '–';
+  const percent = (100 * part) / whole;
+  if (part > 0 && percent < 0.1) return '< 0.1 %';
+  return part < whole ? `${Math.min(percent, 99.9).toFixed(1)} %` : '100 %';
+};
+export const size = (bytes) => {
+  const units = ['bytes', 'KiB', 'MiB', 'GiB'];
+  let unit = 0;
+  while (bytes >= 1024 && unit < 3) [bytes, unit] = [bytes / 1024, unit + 1];
+  return `${unit ? bytes.toFixed(1) : bytes} ${units[unit]}`;
+};
+const name = (colour) => colour[0].toUpperCase() + colour.slice(1);
+const other = (colour) => (colour === 'white' ? 'black' : 'white');
+
+/** What a position is: `kind` for its colours, a headline, and a line below it. */
+export function verdict(found) {
+  const [mover, rival] = [name(found.to_move), name(other(found.to_move))];
+  const where = `${found.material}, ${mover} to move`;
+  if (found.checkmate) return { kind: found.to_move === 'white' ? 'black' : 'white', headline: `${rival} has won`, below: `${mover} is checkmated` };
+  if (found.stalemate) return { kind: 'draw', headline: 'Draw', below: `${mover} is stalemated` };
+  if (found.insufficient_material) return { kind: 'draw', headline: 'Draw', below: 'Nobody has the men to mate' };
+  if (found.result === null) return { kind: 'unknown', headline: 'Not known', below: found.missing || where };
+  if (found.result === 'draw') return { kind: 'draw', headline: 'Draw', below: `${where}; with best play nobody wins` };
+  const winner = found.result === 'win' ? found.to_move : other(found.to_move);
+  if (found.moves === 0) return { kind: winner, headline: `${name(winner)} wins`, below: `${where} and must capture: every capture loses` };
+  return { kind: winner, headline: `${name(winner)} wins in ${moves(found.moves)}`, below: `${where}; ${COUNTS_TO[found.metric]}` };
+}
+
+/** A move's worth in a word or two. */
+export function worth(option) {
+  if (option.mate) return 'mate';
+  const into = option.converts_to ? ` → ${option.converts_to}` : '';
+  if (option.result === null) return into.trim();
+  if (option.result === 'draw') return `draw${into}`;
+  return into && !option.moves ? into.trim() : `${option.moves}${into}`;
+}
+
+export function spoken(option) {
+  const into = option.converts_to ? `, into ${option.converts_to}` : '';
+  if (option.mate) return `${option.san}, mate`;
+  if (option.result === null) return `${option.san}, not known${into}`;
+  if (option.result === 'draw') return `${option.san}, draws${into}`;
+  return `${option.san}, ${option.result === 'win' ? 'wins' : 'loses'} in ${moves(option.moves)}${into}`;
+}

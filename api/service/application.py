@@ -1,0 +1,51 @@
+"""The application: its parts put together, and what lives as long as it does."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+
+from api.service import operations, page, probing, problems, standard, tables
+from api.service.holding import Holding, Settings
+from api.service.monitoring import Metrics, Watched
+from api.version import components
+
+DESCRIPTION = "Chess endgames without pawns, solved exactly: ask finished tables."
+
+
+def create(settings: Settings) -> FastAPI:
+    """MissingTableError if there is no directory of tables."""
+    held = Holding(settings)
+    metrics = Metrics(held.tablebase)
+    app = FastAPI(
+        title="kingpair",
+        description=DESCRIPTION,
+        version=components()["kingpair"],
+        lifespan=_living,
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.holding, app.state.metrics = held, metrics
+    routes = []
+    for part in (standard, probing, tables, operations, page):
+        app.include_router(part.router)
+        routes += [route for route in part.router.routes if isinstance(route, APIRoute)]
+    problems.install(app, routes)
+    app.add_exception_handler(tables.Elsewhere, tables.redirected)
+    app.add_middleware(Watched, metrics=metrics)
+    return app
+
+
+@asynccontextmanager
+async def _living(app: FastAPI) -> AsyncIterator[None]:
+    held: Holding = app.state.holding
+    watching = asyncio.create_task(held.watch())
+    try:
+        yield
+    finally:
+        watching.cancel()
+        with suppress(asyncio.CancelledError):
+            await watching
+        held.tablebase.close()

@@ -1,0 +1,77 @@
+"""What the service holds: the tables of its directory, watched as they come and go."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+
+from api.catalogue import Catalogue
+from api.fifty import LaterPhases
+from workers.blockcache import Cold
+from workers.position import Position
+from workers.probe import Tablebase
+from workers.survey import Survey, survey
+
+log = logging.getLogger("kingpair")
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the command line decides, read once."""
+
+    tables: Path
+    look_every: float = 1.0
+    """Seconds between two looks at the directory."""
+    verbose: bool = False
+
+
+@dataclass
+class Holding:
+    """The tables, and what was worked out from them."""
+
+    settings: Settings
+    tablebase: Tablebase = field(default_factory=Tablebase)
+
+    def __post_init__(self) -> None:
+        self.later = LaterPhases(self.tablebase)
+        self.catalogue = Catalogue()
+        if not self.tablebase.directories:
+            self.tablebase.add_directory(self.settings.tables)
+
+    def refresh(self) -> None:
+        if self.tablebase.refresh():
+            self.later.forget()
+            log.info("tables changed", extra={"fields": {"tables": len(self.tablebase.paths)}})
+
+    async def watch(self) -> None:
+        """Notice tables that come and go, until cancelled."""
+        while True:
+            await asyncio.sleep(self.settings.look_every)
+            try:
+                await run_in_threadpool(self.refresh)
+            except OSError as error:
+                log.warning("cannot read %s: %s", self.settings.tables, error.strerror or error)
+
+    async def answer(self, position: Position, make: Callable[[Survey], Found]) -> Found:
+        """At once if all blocks are in memory; else on a thread, and nobody waits for a disk."""
+        try:
+            return make(survey(self.tablebase, position, wait=False))
+        except Cold:
+            return await run_in_threadpool(lambda: make(survey(self.tablebase, position)))
+
+    @property
+    def problem(self) -> str | None:
+        """Why no question can be answered, if none can."""
+        there = self.settings.tables.is_dir()
+        return None if there else f"no directory of tables at {self.settings.tables}"
+
+
+def holding(request: Request) -> Holding:
+    found: Holding = request.app.state.holding
+    return found

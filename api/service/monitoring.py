@@ -1,0 +1,124 @@
+"""What is seen of the service from outside: a line of JSON for what happens, and its metrics.
+
+One thin layer around everything: it times each request, counts it by route and status, and refuses
+bodies that are too long.  Answers are logged if they are errors or slow, and all with `--verbose`.
+"""
+
+import json
+import logging
+import sys
+from time import perf_counter
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from workers.probe import Tablebase
+
+log = logging.getLogger("kingpair")
+BODY_BYTES = 2 << 20
+SLOW = 1.0
+BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1, 5)
+
+
+class Lines(logging.Formatter):
+    """A record as one line of JSON."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        entry: dict[str, Any] = {
+            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info:
+            entry["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(entry)
+
+
+def log_to_stderr(verbose: bool) -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(Lines())
+    log.handlers, log.propagate = [handler], False
+    log.setLevel(logging.DEBUG if verbose else logging.INFO)
+
+
+class Metrics:
+    """What Prometheus reads, of one service."""
+
+    def __init__(self, tablebase: Tablebase) -> None:
+        self.registry = CollectorRegistry()
+        self._requests = Counter(
+            "kingpair_requests", "Requests.", ("route", "status"), registry=self.registry
+        )
+        self._seconds = Histogram(
+            "kingpair_request_seconds",
+            "From the request to the end of its answer.",
+            ("route",),
+            buckets=BUCKETS,
+            registry=self.registry,
+        )
+        self._gauge("tables", "Tables that can be asked.", lambda: len(tablebase.paths))
+        cache = tablebase.cache
+        self._gauge("cache_hits", "Blocks found in memory.", lambda: cache.hits)
+        self._gauge("cache_misses", "Blocks read and decoded.", lambda: cache.misses)
+        self._gauge("cache_bytes", "Decoded blocks held in memory.", lambda: cache.held)
+
+    def _gauge(self, name: str, what: str, value: Any) -> None:
+        Gauge(f"kingpair_{name}", what, registry=self.registry).set_function(value)
+
+    def observe(self, route: str, status: int, seconds: float) -> None:
+        self._requests.labels(route, status).inc()
+        self._seconds.labels(route).observe(seconds)
+
+
+class Watched:
+    """The layer around the application."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app, self._metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = perf_counter(), 500
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
+        try:
+            await self._app(scope, bounded(scope, receive), sending)
+        except Exception:
+            # The answer has been made already, inside.
+            log.exception("a fault while answering %s", scope["path"])
+        finally:
+            self._done(scope, status, perf_counter() - began)
+
+    def _done(self, scope: Scope, status: int, seconds: float) -> None:
+        route = getattr(scope.get("route"), "path", None) or "none"
+        self._metrics.observe(route, status, seconds)
+        level = logging.INFO if status >= 500 or seconds > SLOW else logging.DEBUG
+        if log.isEnabledFor(level):
+            fields = {"method": scope["method"], "path": scope["path"], "status": status}
+            log.log(level, "answered", extra={"fields": {**fields, "seconds": round(seconds, 6)}})
+
+
+def bounded(scope: Scope, receive: Receive) -> Receive:
+    """The body of a request, refused once it is too long."""
+    if scope["method"] in ("GET", "HEAD"):
+        return receive
+    length = 0
+
+    async def receiving() -> Message:
+        nonlocal length
+        message = await receive()
+        length += len(message.get("body", b""))
+        if length > BODY_BYTES:
+            raise HTTPException(413, f"a body of more than {BODY_BYTES:,} bytes; send it in parts")
+        return message
+
+    return receiving

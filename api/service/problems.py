@@ -1,0 +1,136 @@
+"""What goes wrong over HTTP: every error becomes a problem (RFC 9457), here and nowhere else.
+
+The types are stable, and each is a place on the service's own page of documentation.  Lichess's
+interface answers errors in plain text, by the same statuses.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from workers.errors import (
+    BadMaterial,
+    BadPosition,
+    DamagedTable,
+    ForeignTable,
+    KingpairError,
+    MissingTableError,
+)
+
+log = logging.getLogger("kingpair")
+
+
+class Kind(NamedTuple):
+    """The last part of a problem's type, its status, and its title."""
+
+    name: str
+    status: int
+    title: str
+
+
+BAD_REQUEST = Kind("bad-request", 400, "The request cannot be understood")
+NOT_READY = Kind("not-ready", 503, "The service cannot answer now")
+INTERNAL = Kind("internal", 500, "The service has a fault")
+KINDS: dict[type[KingpairError], Kind] = {
+    BadMaterial: Kind("bad-material", 400, "No such material"),
+    BadPosition: Kind("bad-position", 400, "No such position"),
+    MissingTableError: Kind("missing-table", 404, "No table"),
+    DamagedTable: Kind("damaged-table", 500, "A table is damaged"),
+    ForeignTable: Kind("foreign-table", 500, "A table is not what its name says"),
+}
+BY_STATUS = {
+    400: BAD_REQUEST,
+    404: Kind("not-found", 404, "Nothing is here"),
+    405: Kind("method-not-allowed", 405, "Not this method"),
+    413: Kind("too-large", 413, "The request is too large"),
+    416: Kind("range-not-satisfiable", 416, "No such bytes"),
+    500: INTERNAL,
+    503: NOT_READY,
+}
+
+
+class Problem(BaseModel):
+    """An error as RFC 9457 has it."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+
+
+MEDIA = "application/problem+json"
+_CONTENT = {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+DOCUMENTED: dict[int | str, dict[str, Any]] = {
+    "4XX": {"model": Problem, "content": _CONTENT, "description": "What was wrong with it"},
+    "5XX": {"model": Problem, "content": _CONTENT, "description": "What is wrong here"},
+}
+
+
+def problem(kind: Kind, detail: str, headers: dict[str, str] | None = None) -> Response:
+    body = Problem(type=f"/docs#{kind.name}", title=kind.title, status=kind.status, detail=detail)
+    return JSONResponse(body.model_dump(), kind.status, headers, media_type=MEDIA)
+
+
+def kind_of(error: KingpairError) -> Kind:
+    return next((kind for of, kind in KINDS.items() if isinstance(error, of)), INTERNAL)
+
+
+def _answer(request: Request, kind: Kind, detail: str, headers: Any = None) -> Response:
+    if request.url.path.startswith("/standard"):
+        return PlainTextResponse(
+            f"{detail}\n", kind.status, {**(headers or {}), "Access-Control-Allow-Origin": "*"}
+        )
+    return problem(kind, detail, headers)
+
+
+def install(app: FastAPI, routes: list[APIRoute]) -> None:
+    app.state.routes = routes
+    handlers: dict[type[Exception], Callable[..., Any]] = {
+        KingpairError: _ours,
+        RequestValidationError: _invalid,
+        HTTPException: _http,
+        Exception: _fault,
+    }
+    for of, handler in handlers.items():
+        app.add_exception_handler(of, handler)
+
+
+async def _ours(request: Request, error: KingpairError) -> Response:
+    kind = kind_of(error)
+    if kind.status >= 500:
+        log.error("%s", error)
+    return _answer(request, kind, str(error))
+
+
+async def _invalid(request: Request, error: RequestValidationError) -> Response:
+    said = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
+    return _answer(request, BAD_REQUEST, "; ".join(said)[:1000])
+
+
+async def _http(request: Request, error: HTTPException) -> Response:
+    known = BY_STATUS.get(error.status_code)
+    kind = known or Kind("http", error.status_code, "The request was refused")
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        # A path may be several routes, each of which knows its own methods alone.
+        headers["Allow"] = ", ".join(sorted(_allowed(request)))
+    return _answer(request, kind, str(error.detail), headers)
+
+
+def _allowed(request: Request) -> set[str]:
+    routes: list[APIRoute] = request.app.state.routes
+    path = request.url.path
+    found = (route.methods or set() for route in routes if route.path_regex.match(path))
+    return set().union(*found)
+
+
+async def _fault(request: Request, error: Exception) -> Response:
+    # The middleware outside has logged it, with its traceback.
+    return _answer(request, INTERNAL, "a fault of the service; its log says more")

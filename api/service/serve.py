@@ -1,0 +1,93 @@
+"""Listening: where, for whom, and until when.
+
+Without a way to tell who asks, only this machine may: an address that others reach is refused.
+"""
+
+import errno
+import ipaddress
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from api.service.application import create
+from api.service.holding import Settings
+from api.service.monitoring import log_to_stderr
+from workers.errors import CannotServe
+
+GRACE = 5
+"""Seconds that answers under way have once the service is to stop."""
+
+
+class Server(uvicorn.Server):
+    """uvicorn's, but that a signal to stop is obeyed and not passed on: to stop is no failure."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        wanted = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self.handle_exit) for number in wanted}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def serve(settings: Settings, host: str, port: int, say: Callable[[str], None]) -> None:
+    """Answer until told to stop by SIGTERM or SIGINT."""
+    log_to_stderr(settings.verbose)
+    app = create(settings)
+    with listening(host, port) as opened:
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=GRACE,
+        )
+        count = len(app.state.holding.tablebase.paths)
+        say(f"{url(opened)}  asks the {count} tables in {settings.tables}; Ctrl+C stops it")
+        Server(config).run(sockets=[opened])
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that waits for connections, on this machine's own addresses alone."""
+    family, address = _loopback(host, port)
+    opened = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind(address)
+        opened.listen(2048)
+    except OSError as error:
+        opened.close()
+        raise CannotServe(_refused(host, port, error)) from error
+    return opened
+
+
+def _loopback(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, int]]:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise CannotServe(f"no address {host!r}; use --host 127.0.0.1") from error
+    family, _, _, _, address = found[0]
+    if any(not ipaddress.ip_address(each[4][0]).is_loopback for each in found):
+        raise CannotServe(
+            f"{host} can be reached from other machines, and there are no tokens yet to tell who "
+            "asks; use --host 127.0.0.1"
+        )
+    return family, (str(address[0]), int(address[1]))
+
+
+def _refused(host: str, port: int, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"port {port} of {host} is in use; choose another with --port, or 0 for any"
+    if error.errno == errno.EACCES:
+        return f"port {port} is not for everybody; choose one from 1024 with --port"
+    return f"cannot listen on port {port} of {host}: {error.strerror or error}"
+
+
+def url(opened: socket.socket) -> str:
+    host, port = opened.getsockname()[:2]
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"

@@ -1,0 +1,66 @@
+"""The service as the tests meet it: a client of the application, or a process of its own."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from starlette.testclient import TestClient
+
+from api.service.application import create
+from api.service.holding import Settings
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@contextmanager
+def client_of(tables: Path, look_every: float = 60) -> Iterator[TestClient]:
+    app = create(Settings(tables, look_every))
+    with TestClient(app, raise_server_exceptions=False, follow_redirects=False) as client:
+        yield client
+
+
+def got(client: TestClient, path: str, **parameters: str) -> Any:
+    """The JSON of an answer that must be there."""
+    answer = client.get(path, params=parameters)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def refused(answer: Any, status: int, kind: str) -> str:
+    """Why: what a problem of that kind says in detail."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    body = answer.json()
+    assert set(body) == {"type", "title", "status", "detail"}
+    assert (body["type"], body["status"]) == (f"/docs#{kind}", status)
+    return str(body["detail"])
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "api.cli", "serve", *words]
+
+
+@contextmanager
+def running(*words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The process and the address that it prints."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command(*words),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            said = process.stdout.readline()
+            found = re.search(r"http://\S+", said)
+            assert found, said + (process.stderr.read() if process.stderr else "")
+            yield process, found[0]
+        finally:
+            process.kill()

@@ -1,0 +1,143 @@
+"""Facts about the page in a real browser: Debian's Chromium through Playwright, where both are."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from services import running
+
+playwright: Any = pytest.importorskip(
+    "playwright.sync_api", reason="Playwright is not installed: the page is not tried in a browser"
+)
+CHROMIUM = shutil.which("chromium")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium: the page is not tried in a browser"),
+]
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
+QUIET = ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+SHORT = "7k/8/5K2/8/8/8/8/6Q1 w - - 0 1"
+
+
+@contextmanager
+def page_of(url: str) -> Iterator[Any]:
+    """A page whose requests are watched: none may leave the host, and nothing may fail in it."""
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS + QUIET)
+        page = browser.new_page()
+        asked: list[str] = []
+        failed: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: failed.append(str(error)))
+        yield page
+        assert [each for each in asked if not each.startswith(url)] == []
+        assert failed == []
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def url(tables: Path) -> Iterator[str]:
+    with running("--tables", str(tables), "--port", "0") as (_, found):
+        yield found
+
+
+def says(page: Any, text: str) -> None:
+    playwright.expect(page.locator("#verdict h1")).to_have_text(re.compile(text))
+
+
+def test_a_position_is_played_to_mate_by_the_space_bar(url: str) -> None:
+    with page_of(url) as page:
+        page.goto(f"{url}?fen={SHORT.replace(' ', '_')}")
+        says(page, "White wins in [12] move")
+        for _ in range(4):
+            if "has won" in page.locator("#verdict h1").inner_text():
+                break
+            before = page.url
+            page.keyboard.press("Space")
+            page.wait_for_url(lambda now, before=before: now != before)
+            page.wait_for_function("!document.querySelector('#verdict').matches('.waiting')")
+        says(page, "White has won")
+        page.keyboard.press("Home")
+        says(page, "White wins in [12] move")
+
+
+def test_a_line_is_followed_to_mate(url: str) -> None:
+    with page_of(url) as page:
+        page.goto(f"{url}?fen={SHORT.replace(' ', '_')}")
+        page.get_by_role("button", name="Follow to mate").click()
+        says(page, "White has won")
+
+
+def test_a_move_is_made_by_clicking_the_board_and_shared_by_its_address(url: str) -> None:
+    with page_of(url) as page:
+        page.goto(f"{url}?fen={SHORT.replace(' ', '_')}")
+        says(page, "White wins")
+        page.locator("[data-square='6']").click()
+        page.locator("[data-square='54']").click()
+        says(page, "White has won")
+        page.reload()
+        says(page, "White has won")
+        assert "7k/6Q1/5K2/8/8/8/8/8" in page.locator("#fen").input_value()
+
+
+def test_a_position_is_set_up_by_pieces_and_refused_with_a_reason(url: str) -> None:
+    with page_of(url) as page:
+        page.goto(url)
+        page.get_by_role("button", name="Set up").click()
+        page.get_by_role("button", name="Clear").click()
+        says(page, "Draw")
+        page.get_by_role("button", name="white rook", exact=True).click()
+        page.locator("[data-square='0']").click()
+        says(page, "White wins in")
+        page.get_by_role("button", name="white king", exact=True).click()
+        page.locator("[data-square='52']").click()
+        says(page, "Not a position")
+
+
+def test_the_board_is_used_by_keys_alone(url: str) -> None:
+    with page_of(url) as page:
+        page.goto(f"{url}?fen={SHORT.replace(' ', '_')}")
+        says(page, "White wins")
+        page.locator("[data-square='6']").focus()
+        page.keyboard.press("Enter")
+        for _ in range(6):
+            page.keyboard.press("ArrowUp")
+        page.keyboard.press("Enter")
+        says(page, "White has won")
+
+
+def test_tables_lead_to_the_longest_win_on_the_board(url: str) -> None:
+    with page_of(url) as page:
+        page.goto(f"{url}?tables")
+        page.get_by_role("link", name=re.compile("KQvKR")).click()
+        page.get_by_role("link", name=re.compile("White wins in 31 moves")).click()
+        says(page, "White wins in 31 moves")
+        page.go_back()
+        playwright.expect(page.get_by_role("heading", name="KQ")).to_be_visible()
+
+
+def test_a_lost_connection_is_said_and_found_again(tables: Path) -> None:
+    with running("--tables", str(tables), "--port", "0") as (process, url), page_of(url) as page:
+        page.goto(url)
+        says(page, "White wins in 31")
+        process.terminate()
+        process.wait(10)
+        page.keyboard.press("Space")
+        says(page, "No answer")
+        playwright.expect(page.locator("#offline")).to_be_visible()
+        port = url.rstrip("/").rpartition(":")[2]
+        with running("--tables", str(tables), "--port", port):
+            says(page, "White wins in 3")
+            playwright.expect(page.locator("#offline")).to_be_hidden()
+
+
+def test_an_empty_directory_says_what_to_do(tmp_path: Path) -> None:
+    with running("--tables", str(tmp_path), "--port", "0") as (_, url), page_of(url) as page:
+        page.goto(f"{url}?tables")
+        playwright.expect(page.get_by_role("heading", name="No tables yet")).to_be_visible()
+        page.goto(url)
+        says(page, "Not known")
