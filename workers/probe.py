@@ -17,6 +17,7 @@ and gathers with numpy.
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -33,7 +34,7 @@ from workers.geometry import DIAGONAL, PLACEMENTS
 from workers.material import MEN_MAX, Material
 from workers.metric import Metric
 from workers.position import Position, material_of
-from workers.table import BLOCK, Table
+from workers.table import BLOCK, Table, Values
 
 CACHE_BYTES = 256 << 20
 _GOOD = 0
@@ -71,6 +72,7 @@ class Answers(NamedTuple):
     known: NDArray[np.bool_]
 
 
+@lru_cache(4096)
 def answer_of(value: int) -> Answer:
     """The table's number as an answer: n wins in n, 0 draws, -n - 1 loses in n."""
     if value > 0:
@@ -182,13 +184,12 @@ class Tablebase:
             status, side, material, row = self._reader.read([_coverable(text)])
         return Place(int(material[0]), int(side[0]), int(row[0]))
 
-    def _answer(self, place: Place, metric: Metric, wait: bool = True) -> Answer:
+    def _answer(self, place: Place, metric: Metric) -> Answer:
         if place.material == BARE_KINGS:
             return Answer(0, 0)
-        table = self._table(metric, place.material, wait)
+        table = self._table(metric, place.material)
         block, at = divmod(place.row, BLOCK)
-        key = BlockKey(table, block, place.weaker_to_move)
-        return answer_of(int(self.cache.get(key, wait=wait)[at]))
+        return answer_of(int(self.cache.get(BlockKey(table, block, place.weaker_to_move))[at]))
 
     def places(self, texts: list[str]) -> list[Place | None]:
         """Where the values of lawful positions stand; None for men or rights that no table has."""
@@ -199,16 +200,45 @@ class Tablebase:
             for i in range(len(texts))
         ]
 
-    def look(self, place: Place | None, metric: Metric, *, wait: bool = True) -> Answer | None:
-        """The value at a place, None without a table; Cold if it would take longer than a look and
-        the caller does not `wait`.
+    def look(
+        self, places: Sequence[Place | None], metric: Metric, *, wait: bool = True
+    ) -> list[Answer | None]:
+        """The values at places, None without a table; Cold if any would take longer than a look
+        and the caller does not `wait`.
         """
-        if place is None or (place.material and (metric, place.material) not in self._paths):
+        blocks: dict[tuple[int, int, int], Values | None] = {}
+        return [self._seen(place, metric, wait, blocks) for place in places]
+
+    def _seen(
+        self,
+        place: Place | None,
+        metric: Metric,
+        wait: bool,
+        blocks: dict[tuple[int, int, int], Values | None],
+    ) -> Answer | None:
+        """The value at a place; neighbours often share a block, so those seen are remembered."""
+        if place is None:
+            return None
+        if place.material == BARE_KINGS:
+            return Answer(0, 0)
+        block, at = divmod(place.row, BLOCK)
+        key = place.material, place.weaker_to_move, block
+        if key not in blocks:
+            blocks[key] = self._block(metric, *key, wait)
+        values = blocks[key]
+        return None if values is None else answer_of(int(values[at]))
+
+    def _block(
+        self, metric: Metric, material: int, column: int, block: int, wait: bool
+    ) -> Values | None:
+        if (metric, material) not in self._paths:
             return None
         try:
-            return self._answer(place, metric, wait)
+            table = self._table(metric, material, wait)
         except MissingTableError:
+            # Deleted since the directory was last looked at.
             return None
+        return self.cache.get(BlockKey(table, block, column), wait=wait)
 
     def _table(self, metric: Metric, key: int, wait: bool = True) -> Table:
         if (table := self._tables.get((metric, key))) is not None:
