@@ -15,7 +15,6 @@ and gathers with numpy.
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -28,7 +27,8 @@ from numpy.typing import NDArray
 
 from workers import _kernels
 from workers.blockcache import BlockCache, BlockKey, Cold
-from workers.errors import BadMaterial, BadPosition, MissingTableError
+from workers.directory import Key, changed, material_key, tables_in
+from workers.errors import BadPosition, MissingTableError
 from workers.fen import fen, parse_fen
 from workers.geometry import DIAGONAL, PLACEMENTS
 from workers.material import MEN_MAX, Material
@@ -39,7 +39,6 @@ from workers.table import BLOCK, Table, Values
 CACHE_BYTES = 256 << 20
 _GOOD = 0
 BARE_KINGS = 0  # the key of KvK: always a draw, and no table
-_Key = tuple[Metric, int]
 
 
 class HasFen(Protocol):
@@ -80,17 +79,6 @@ def answer_of(value: int) -> Answer:
     return Answer(-1, -value - 1) if value < 0 else Answer(0, 0)
 
 
-def material_key(material: Material) -> int:
-    """The material as the reader of FENs packs it: four bits each of Q R B N, stronger side
-    first.
-    """
-    key = 0
-    for side in (material.stronger, material.weaker):
-        for letter in "QRBN":
-            key = key << 4 | side.count(letter)
-    return key
-
-
 def make_reader() -> _kernels.Reader:
     pair = np.full((64, 64), -1, np.int16)
     symmetry = np.zeros((64, 64), np.uint8)
@@ -115,8 +103,8 @@ class Tablebase:
         self.directories: list[Path] = []
         self.cache = BlockCache(cache_bytes)
         self._reader = make_reader()
-        self._paths: dict[_Key, Path] = {}
-        self._tables: dict[_Key, Table] = {}
+        self._paths: dict[Key, Path] = {}
+        self._tables: dict[Key, Table] = {}
         self._lock = Lock()
 
     def add_directory(self, directory: str | Path) -> int:
@@ -134,11 +122,11 @@ class Tablebase:
 
         Who is in the middle of reading a table that is gone reads on: a file that is mapped stays.
         """
-        found: dict[_Key, Path] = {}
+        found: dict[Key, Path] = {}
         for directory in self.directories:
             found = tables_in(directory) | found
         with self._lock:
-            gone = [key for key, table in self._tables.items() if _changed(table, found.get(key))]
+            gone = [key for key, table in self._tables.items() if changed(table, found.get(key))]
             for table in map(self._tables.pop, gone):
                 self.cache.forget(table)
             different = found != self._paths
@@ -352,25 +340,6 @@ def open_tablebase(directory: str | Path, *, cache_bytes: int = CACHE_BYTES) -> 
     tablebase = Tablebase(cache_bytes)
     tablebase.add_directory(directory)
     return tablebase
-
-
-def tables_in(directory: Path) -> dict[_Key, Path]:
-    """The tables of a directory by what they are of; none if it is not there."""
-    found: dict[_Key, Path] = {}
-    for metric in Metric:
-        for path in sorted(directory.glob(f"*.{metric}.arrow")):
-            # A file whose name is no material is somebody's own.
-            with suppress(BadMaterial):
-                material = Material.parse(path.name.split(".")[0])
-                found.setdefault((metric, material_key(material)), path)
-    return found
-
-
-def _changed(table: Table, path: Path | None) -> bool:
-    try:
-        return path is None or path != table.path or path.stat().st_ino != table.inode
-    except OSError:
-        return True
 
 
 def _or_else(
