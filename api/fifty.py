@@ -14,6 +14,7 @@ leaves his opponent nothing but captures on ply 2n.
 from collections.abc import Callable
 from enum import StrEnum
 
+from workers.blockcache import Cold
 from workers.errors import MissingTableError
 from workers.material import Material, closure
 from workers.metric import Metric
@@ -89,9 +90,12 @@ class LaterPhases:
         self._tablebase = tablebase
         self._short: dict[str, bool] = {}
 
-    def proven(self, position: Position) -> bool:
+    def proven(self, position: Position, *, wait: bool = True) -> bool:
+        """Cold if tables would have to be opened for it and the caller does not `wait`."""
         men = "".join(sorted(position.board))
         if (known := self._short.get(men)) is None:
+            if not wait:
+                raise Cold
             known = self._short[men] = self._looked_up(material_of(position)[0])
         return known
 

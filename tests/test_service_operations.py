@@ -61,6 +61,7 @@ def test_every_route_is_described(client: TestClient) -> None:
         "/api/v1/tables",
         "/api/v1/tables/{material}",
         "/api/v1/tables/{material}/statistics",
+        "/api/v1/tables/{material}/statistics.parquet",
         "/api/v1/tables/{material}/file",
         "/healthz",
         "/readyz",

@@ -2,17 +2,21 @@
 
 import shutil
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 from services import client_of, got, refused
 from starlette.testclient import TestClient
 
 from api.ranges import Span, Unsatisfiable, span_of
 from api.service.holding import Holding
+from workers.material import Material
+from workers.statistics import arrow_table, in_order
 from workers.table import COLUMNS, Table
 
 FILE = "/api/v1/tables/KQvKR/file"
@@ -61,6 +65,13 @@ def test_statistics_add_up_to_the_table(client: TestClient, tables: Path) -> Non
         for moves, positions in counts[side]["loss"].items():
             assert histogram["loss"][2 * int(moves)] == positions
     assert {"epd": "8/8/8/8/Q7/5k2/8/K3r3 w - -", "ply": 61, "wdl": 2} in found["longest"]
+
+
+def test_statistics_as_parquet_say_the_same(client: TestClient, tables: Path) -> None:
+    answer = client.get("/api/v1/tables/KQvKR/statistics.parquet")
+    read = parquet.read_table(BytesIO(answer.content))
+    counts = in_order(Table(tables / "KQvKR.dtc.arrow").counts)
+    assert read == arrow_table(Material.parse("KQvKR"), "dtc", counts)
 
 
 @pytest.mark.parametrize("rest", ["", "/statistics", "/file"])

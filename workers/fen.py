@@ -46,7 +46,9 @@ def position_of(source: str | Position | HasFen) -> Position:
 
 def fen(position: Position) -> str:
     """All six fields; the en passant square only where a capture is legal."""
-    castling = "".join(right.value for right in Castling if right in position.castling) or "-"
+    castling = "-"
+    if position.castling:
+        castling = "".join(right.value for right in Castling if right in position.castling)
     target = "-" if position.en_passant is None else SQUARES[position.en_passant]
     clocks = f"{position.half_moves} {position.full_move}"
     return f"{ranks_of(position.board)} {position.turn.value} {castling} {target} {clocks}"

@@ -31,6 +31,7 @@ class Men(NamedTuple):
     pawn: str
 
 
+_WITHOUT_KINGS = str.maketrans("", "", EMPTY + "Kk")
 _WHITE_MEN = Men(*"KQRBNP")
 _BLACK_MEN = Men(*"kqrbnp")
 
@@ -145,18 +146,22 @@ def pawn_captures(colour: Colour, square: int) -> tuple[int, ...]:
 
 def attacked(board: str, square: int, by: Colour) -> bool:
     """Whether a man of that colour could capture on the square, pinned or not."""
-    men = by.men
+    king, queen, rook, bishop, knight, pawn = by.men
+    # Few men are on these boards: most kinds need no look.
     return (
-        _stands(board, men.knight, KNIGHT[square])
-        or _stands(board, men.king, KING[square])
-        or _stands(board, men.pawn, pawn_captures(by.other, square))
-        or _looks(board, men.rook + men.queen, ROOK[square])
-        or _looks(board, men.bishop + men.queen, BISHOP[square])
+        _stands(board, king, KING[square])
+        or (knight in board and _stands(board, knight, KNIGHT[square]))
+        or (pawn in board and _stands(board, pawn, pawn_captures(by.other, square)))
+        or ((rook in board or queen in board) and _looks(board, rook + queen, ROOK[square]))
+        or ((bishop in board or queen in board) and _looks(board, bishop + queen, BISHOP[square]))
     )
 
 
 def _stands(board: str, man: str, squares: tuple[int, ...]) -> bool:
-    return any(board[square] == man for square in squares)
+    for square in squares:  # noqa: SIM110 - a generator costs more than all its looks
+        if board[square] == man:
+            return True
+    return False
 
 
 def _looks(board: str, sliders: str, rays: tuple[tuple[int, ...], ...]) -> bool:
@@ -205,7 +210,7 @@ def insufficient_material(position: Position) -> bool:
 
 def material_of(position: Position) -> tuple[Material, bool]:
     """The men on the board, and whether Black is the stronger side of that material."""
-    white, black = (
-        "".join(man.upper() for man in position.board if man in colour.men[1:]) for colour in Colour
-    )
+    men = position.board.translate(_WITHOUT_KINGS)
+    white = "".join(filter(str.isupper, men))
+    black = "".join(filter(str.islower, men)).upper()
     return Material.of(white, black)

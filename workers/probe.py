@@ -15,8 +15,8 @@ and gathers with numpy.
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -27,18 +27,18 @@ from numpy.typing import NDArray
 
 from workers import _kernels
 from workers.blockcache import BlockCache, BlockKey, Cold
-from workers.errors import BadMaterial, BadPosition, MissingTableError
+from workers.directory import Key, changed, material_key, tables_in
+from workers.errors import BadPosition, MissingTableError
 from workers.fen import fen, parse_fen
 from workers.geometry import DIAGONAL, PLACEMENTS
 from workers.material import MEN_MAX, Material
 from workers.metric import Metric
 from workers.position import Position, material_of
-from workers.table import BLOCK, Table
+from workers.table import BLOCK, Table, Values
 
 CACHE_BYTES = 256 << 20
 _GOOD = 0
 BARE_KINGS = 0  # the key of KvK: always a draw, and no table
-_Key = tuple[Metric, int]
 
 
 class HasFen(Protocol):
@@ -71,22 +71,12 @@ class Answers(NamedTuple):
     known: NDArray[np.bool_]
 
 
+@lru_cache(4096)
 def answer_of(value: int) -> Answer:
     """The table's number as an answer: n wins in n, 0 draws, -n - 1 loses in n."""
     if value > 0:
         return Answer(1, value)
     return Answer(-1, -value - 1) if value < 0 else Answer(0, 0)
-
-
-def material_key(material: Material) -> int:
-    """The material as the reader of FENs packs it: four bits each of Q R B N, stronger side
-    first.
-    """
-    key = 0
-    for side in (material.stronger, material.weaker):
-        for letter in "QRBN":
-            key = key << 4 | side.count(letter)
-    return key
 
 
 def make_reader() -> _kernels.Reader:
@@ -113,8 +103,8 @@ class Tablebase:
         self.directories: list[Path] = []
         self.cache = BlockCache(cache_bytes)
         self._reader = make_reader()
-        self._paths: dict[_Key, Path] = {}
-        self._tables: dict[_Key, Table] = {}
+        self._paths: dict[Key, Path] = {}
+        self._tables: dict[Key, Table] = {}
         self._lock = Lock()
 
     def add_directory(self, directory: str | Path) -> int:
@@ -132,11 +122,11 @@ class Tablebase:
 
         Who is in the middle of reading a table that is gone reads on: a file that is mapped stays.
         """
-        found: dict[_Key, Path] = {}
+        found: dict[Key, Path] = {}
         for directory in self.directories:
             found = tables_in(directory) | found
         with self._lock:
-            gone = [key for key, table in self._tables.items() if _changed(table, found.get(key))]
+            gone = [key for key, table in self._tables.items() if changed(table, found.get(key))]
             for table in map(self._tables.pop, gone):
                 self.cache.forget(table)
             different = found != self._paths
@@ -182,13 +172,12 @@ class Tablebase:
             status, side, material, row = self._reader.read([_coverable(text)])
         return Place(int(material[0]), int(side[0]), int(row[0]))
 
-    def _answer(self, place: Place, metric: Metric, wait: bool = True) -> Answer:
+    def _answer(self, place: Place, metric: Metric) -> Answer:
         if place.material == BARE_KINGS:
             return Answer(0, 0)
-        table = self._table(metric, place.material, wait)
+        table = self._table(metric, place.material)
         block, at = divmod(place.row, BLOCK)
-        key = BlockKey(table, block, place.weaker_to_move)
-        return answer_of(int(self.cache.get(key, wait=wait)[at]))
+        return answer_of(int(self.cache.get(BlockKey(table, block, place.weaker_to_move))[at]))
 
     def places(self, texts: list[str]) -> list[Place | None]:
         """Where the values of lawful positions stand; None for men or rights that no table has."""
@@ -199,16 +188,45 @@ class Tablebase:
             for i in range(len(texts))
         ]
 
-    def look(self, place: Place | None, metric: Metric, *, wait: bool = True) -> Answer | None:
-        """The value at a place, None without a table; Cold if it would take longer than a look and
-        the caller does not `wait`.
+    def look(
+        self, places: Sequence[Place | None], metric: Metric, *, wait: bool = True
+    ) -> list[Answer | None]:
+        """The values at places, None without a table; Cold if any would take longer than a look
+        and the caller does not `wait`.
         """
-        if place is None or (place.material and (metric, place.material) not in self._paths):
+        blocks: dict[tuple[int, int, int], Values | None] = {}
+        return [self._seen(place, metric, wait, blocks) for place in places]
+
+    def _seen(
+        self,
+        place: Place | None,
+        metric: Metric,
+        wait: bool,
+        blocks: dict[tuple[int, int, int], Values | None],
+    ) -> Answer | None:
+        """The value at a place; neighbours often share a block, so those seen are remembered."""
+        if place is None:
+            return None
+        if place.material == BARE_KINGS:
+            return Answer(0, 0)
+        block, at = divmod(place.row, BLOCK)
+        key = place.material, place.weaker_to_move, block
+        if key not in blocks:
+            blocks[key] = self._block(metric, *key, wait)
+        values = blocks[key]
+        return None if values is None else answer_of(int(values[at]))
+
+    def _block(
+        self, metric: Metric, material: int, column: int, block: int, wait: bool
+    ) -> Values | None:
+        if (metric, material) not in self._paths:
             return None
         try:
-            return self._answer(place, metric, wait)
+            table = self._table(metric, material, wait)
         except MissingTableError:
+            # Deleted since the directory was last looked at.
             return None
+        return self.cache.get(BlockKey(table, block, column), wait=wait)
 
     def _table(self, metric: Metric, key: int, wait: bool = True) -> Table:
         if (table := self._tables.get((metric, key))) is not None:
@@ -322,25 +340,6 @@ def open_tablebase(directory: str | Path, *, cache_bytes: int = CACHE_BYTES) -> 
     tablebase = Tablebase(cache_bytes)
     tablebase.add_directory(directory)
     return tablebase
-
-
-def tables_in(directory: Path) -> dict[_Key, Path]:
-    """The tables of a directory by what they are of; none if it is not there."""
-    found: dict[_Key, Path] = {}
-    for metric in Metric:
-        for path in sorted(directory.glob(f"*.{metric}.arrow")):
-            # A file whose name is no material is somebody's own.
-            with suppress(BadMaterial):
-                material = Material.parse(path.name.split(".")[0])
-                found.setdefault((metric, material_key(material)), path)
-    return found
-
-
-def _changed(table: Table, path: Path | None) -> bool:
-    try:
-        return path is None or path != table.path or path.stat().st_ino != table.inode
-    except OSError:
-        return True
 
 
 def _or_else(

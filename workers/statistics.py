@@ -84,16 +84,22 @@ def arrow_table(material: Material, metric: str, counts: Counts) -> pa.Table:
 
 def write_parquet(path: Path, rows: pa.Table) -> None:
     """All of it under its name, or nothing."""
-    partial, written = partial_of(path), pa.BufferOutputStream()
-    parquet.write_table(rows, written)
+    partial = partial_of(path)
     try:
-        partial.write_bytes(written.getvalue())
+        partial.write_bytes(parquet_of(rows))
         os.replace(partial, path)
     except OSError as error:
         with suppress(OSError):
             partial.unlink()
         message = f"cannot write {path}: {error.strerror or error}; choose another file"
         raise CannotBuild(message) from error
+
+
+def parquet_of(rows: pa.Table) -> pa.Buffer:
+    """The bytes of a Parquet file."""
+    written = pa.BufferOutputStream()
+    parquet.write_table(rows, written)
+    return written.getvalue()
 
 
 # ---- like men counted as different ----

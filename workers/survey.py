@@ -79,10 +79,7 @@ def survey(tablebase: Tablebase, position: Position, *, wait: bool = True) -> Su
     moves = legal_moves(position)
     children = [play(position, move) for move in moves]
     places = tablebase.places([_text(each) for each in (position, *children)])
-    dtc, dtm = (
-        [tablebase.look(place, metric, wait=wait) for place in places]
-        for metric in (Metric.DTC, Metric.DTM)
-    )
+    dtc, dtm = (tablebase.look(places, metric, wait=wait) for metric in (Metric.DTC, Metric.DTM))
     here = _seen(position, in_check(position), not moves, dtc[0], dtm[0])
     replies = [
         _reply(position, moves, move, _child(child, dtc[i], dtm[i]))

@@ -19,6 +19,8 @@ from workers.survey import Survey, survey
 
 log = logging.getLogger("kingpair")
 Found = TypeVar("Found")
+Make = Callable[[Survey, bool], Found]
+"""What makes an answer of a survey; it waits for the disk only if it is told that it may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +60,12 @@ class Holding:
             except OSError as error:
                 log.warning("cannot read %s: %s", self.settings.tables, error.strerror or error)
 
-    async def answer(self, position: Position, make: Callable[[Survey], Found]) -> Found:
+    async def answer(self, position: Position, make: Make[Found]) -> Found:
         """At once if all blocks are in memory; else on a thread, and nobody waits for a disk."""
         try:
-            return make(survey(self.tablebase, position, wait=False))
+            return make(survey(self.tablebase, position, wait=False), False)
         except Cold:
-            return await run_in_threadpool(lambda: make(survey(self.tablebase, position)))
+            return await run_in_threadpool(lambda: make(survey(self.tablebase, position), True))
 
     @property
     def problem(self) -> str | None:

@@ -39,7 +39,7 @@ async def probe(fen: Fen, held: Held, metric: ByMetric = Metric.DTC) -> Response
     """
     position = parse_fen(fen)
     return answer(
-        await held.answer(position, lambda seen: positions.probed(held.tablebase, seen, metric))
+        await held.answer(position, lambda seen, _: positions.probed(held.tablebase, seen, metric))
     )
 
 

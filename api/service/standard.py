@@ -1,6 +1,7 @@
 """Lichess's interface: `/standard` and `/standard/mainline`, which any page may read."""
 
 import json
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -10,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from api import cbor, lichess
 from api.service.holding import Holding, holding
 from workers.fen import parse_fen
+from workers.survey import Survey
 
 router = APIRouter(prefix="/standard", tags=["Lichess's interface"])
 Held = Annotated[Holding, Depends(holding)]
@@ -33,8 +35,11 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 async def standard(request: Request, fen: Fen, held: Held) -> Response:
     """A position and all its moves, best first; `unknown` where there is no table."""
     position = parse_fen(fen)
-    found = await held.answer(position, lambda seen: lichess.standard(seen, held.later.proven))
-    return _encoded(request, found)
+
+    def made(seen: Survey, wait: bool) -> dict[str, Any]:
+        return lichess.standard(seen, partial(held.later.proven, wait=wait))
+
+    return _encoded(request, await held.answer(position, made))
 
 
 @router.get("/mainline", response_class=PlainTextResponse, responses=_RESPONSES)

@@ -17,10 +17,12 @@ from api.service.standard import Held
 from workers.errors import MissingTableError
 from workers.material import Material
 from workers.metric import Metric
+from workers.statistics import arrow_table, in_order, parquet_of
 from workers.table import Table
 
 router = APIRouter(prefix="/api/v1/tables", tags=["Tables"], responses=DOCUMENTED)
 PIECE = 1 << 18
+PARQUET = "application/vnd.apache.parquet"
 MEDIA = "application/vnd.apache.arrow.file"
 Name = Annotated[str, Path(max_length=40, description="In any usual form.", examples=["KQvKR"])]
 
@@ -66,6 +68,20 @@ async def one(material: Named, held: Held, metric: ByMetric = Metric.DTC) -> Res
 async def statistics(material: Named, held: Held, metric: ByMetric = Metric.DTC) -> Response:
     """Positions by side to move, result and ply, and the longest, as syzygy-tables.info does."""
     return answer(catalogue.statistics(await _table(held, material, metric)))
+
+
+@router.get(
+    "/{material}/statistics.parquet",
+    response_class=Response,
+    responses={200: {"content": {PARQUET: {}}, "description": "A row for each number"}},
+)
+async def statistics_parquet(
+    material: Named, held: Held, metric: ByMetric = Metric.DTC
+) -> Response:
+    """The same counts as columns: material, metric, to_move, result, moves, positions."""
+    table = await _table(held, material, metric)
+    rows = arrow_table(material, metric, in_order(table.counts))
+    return Response(parquet_of(rows).to_pybytes(), media_type=PARQUET)
 
 
 async def _table(held: Holding, material: Material, metric: Metric) -> Table:
