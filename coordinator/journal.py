@@ -1,0 +1,295 @@
+"""The journal: what happened to every build, in SQLite, appended and never changed.  The truth.
+
+    builds    name | key | request | time          what was asked for; a key is one build for ever
+    events    build | seq | time | kind | body | check
+    records   build | seq | place | kind | body    what an event settled: commits, states, workers
+
+An event and its records are one transaction.  `check` is a CRC over the event and the check before
+it, so a row that is altered or missing is noticed.  Events with records are synced to disk before
+`append` returns: they commit something, or hand out an incarnation that must never be handed out
+again.  The others are merely written: a power failure loses at most the last steps of passes that
+were under way, a crash of the process loses nothing.
+
+State, history and progress are folds: `replay` folds the events of a build into its state, the
+records are its history.  One process writes, and holds a lock beside the file; any may read.
+"""
+
+import fcntl
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock
+from typing import Any, NamedTuple, get_args
+from zlib import crc32
+
+from pydantic import TypeAdapter, ValidationError
+
+from coordinator.commands import Command, Record
+from coordinator.events import Event, Restarted
+from coordinator.state import Build
+from coordinator.step import fold, step
+from workers.errors import CannotBuild
+
+VERSION = 1
+_WAIT_SECONDS = 5.0  # for another program that holds the database for a moment
+
+_SCHEMA = """
+create table builds (
+    name text primary key, key text not null unique, request text not null, time real not null
+) strict;
+create table events (
+    build text not null references builds, seq integer not null, time real not null,
+    kind text not null, body text not null, "check" integer not null, primary key (build, seq)
+) strict, without rowid;
+create table records (
+    build text not null, seq integer not null, place integer not null,
+    kind text not null, body text not null, primary key (build, seq, place)
+) strict, without rowid;
+"""
+_APPEND_ONLY = "".join(
+    f"create trigger {table}_{verb} before {verb} on {table} begin "
+    "select raise(abort, 'the journal is only appended to'); end;\n"
+    for table in ("builds", "events", "records")
+    for verb in ("update", "delete")
+)
+
+
+class JournalHeld(CannotBuild):
+    """Another process writes to this journal, or holds its database."""
+
+
+class DamagedJournal(CannotBuild):
+    """A journal that does not read back, or was written by another version."""
+
+
+class Submitted(NamedTuple):
+    """What was asked for; `request` is the caller's."""
+
+    name: str
+    key: str
+    request: str
+    time: float
+
+
+class Entry(NamedTuple):
+    """A record, when it was settled and by which event."""
+
+    seq: int
+    time: float
+    record: Record
+
+
+class Journal:
+    """A journal open for writing."""
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+        self.path, self._clock = path, clock
+        self._lock = RLock()
+        self._last: dict[str, tuple[int, int]] = {}  # seq and check of each build's last event
+        self._held = _hold(path)
+        try:
+            with self._told():
+                self._database = self._opened()
+        except BaseException:
+            os.close(self._held)
+            raise
+
+    def close(self) -> None:
+        self._database.close()
+        os.close(self._held)
+
+    def __enter__(self) -> "Journal":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- writing ----
+
+    def submit(self, name: str, key: str, request: str) -> Submitted:
+        """Enter a build; if one was entered under this key, that is the one."""
+        with self._lock, self._transaction(synced=True) as database:
+            database.execute(
+                "insert into builds values (?, ?, ?, ?) on conflict (key) do nothing",
+                (name, key, request, self._clock()),
+            )
+            (row,) = database.execute("select * from builds where key = ?", (key,))
+            return Submitted(*row)
+
+    def append(self, build: str, event: Event, records: Sequence[Record] = ()) -> int:
+        """Add an event and what it settled; the number of the event."""
+        kind, body = _written(event, _EVENTS)
+        with self._lock, self._transaction(bool(records)) as database:
+            seq, before = self._end(build)
+            check = _check(before, kind, body)
+            row = (build, seq + 1, self._clock(), kind, body, check)
+            database.execute("insert into events values (?, ?, ?, ?, ?, ?)", row)
+            rows = [(build, seq + 1, i, *_written(r, _RECORDS)) for i, r in enumerate(records)]
+            database.executemany("insert into records values (?, ?, ?, ?, ?)", rows)
+        self._last[build] = seq + 1, check
+        return seq + 1
+
+    # ---- reading ----
+
+    def builds(self) -> list[Submitted]:
+        with self._told(), self._lock:
+            rows = self._database.execute("select * from builds order by time, name").fetchall()
+        return [Submitted(*row) for row in rows]
+
+    def events(self, build: str) -> Iterator[Event]:
+        """All that happened to a build, checked."""
+        check = 0
+        for at, (seq, kind, body, stated) in enumerate(self._event_rows(build), 1):
+            check = _check(check, kind, body)
+            if (at, check) != (seq, stated):
+                raise self._damaged(f"event {at} of build {build} is altered or missing")
+            yield self._read(kind, body, _EVENTS)
+
+    def replay(self, build: str) -> Build:
+        """The state of a build: the fold of its events."""
+        return fold(build, self.events(build))
+
+    def history(self, build: str, after: int = 0) -> list[Entry]:
+        """What was settled by the events after a number, in order."""
+        query = (
+            "select seq, time, records.kind, records.body from records join events "
+            "using (build, seq) where build = ? and seq > ? order by seq, place"
+        )
+        with self._told(), self._lock:
+            rows = self._database.execute(query, (build, after)).fetchall()
+        return [Entry(seq, at, self._read(kind, body, _RECORDS)) for seq, at, kind, body in rows]
+
+    # ---- the database ----
+
+    def _opened(self) -> sqlite3.Connection:
+        database = sqlite3.connect(
+            self.path, _WAIT_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        try:
+            database.execute("pragma journal_mode = wal")
+            database.execute("pragma foreign_keys = on")
+            (version,) = database.execute("pragma user_version").fetchone()
+            if version == 0:
+                if database.execute("select 1 from sqlite_schema").fetchone():
+                    raise self._damaged("it is another program's database")
+                script = _SCHEMA + _APPEND_ONLY + f"pragma user_version = {VERSION};"
+                database.executescript(f"begin immediate; {script} commit;")
+            elif version != VERSION:
+                raise self._damaged(f"version {version}, this program reads {VERSION}")
+            elif (found := database.execute("pragma quick_check").fetchone()[0]) != "ok":
+                raise self._damaged(str(found))
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    @contextmanager
+    def _transaction(self, synced: bool) -> Iterator[sqlite3.Connection]:
+        database = self._database
+        with self._told():
+            database.execute(f"pragma synchronous = {'full' if synced else 'normal'}")
+            database.execute("begin immediate")
+            try:
+                yield database
+                database.execute("commit")
+            except BaseException:
+                if database.in_transaction:
+                    database.execute("rollback")
+                raise
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """SQLite's errors as ours."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            code = getattr(error, "sqlite_errorcode", None)
+            if code is None:  # not SQLite's but the module's own: text that is none
+                raise self._damaged(str(error)) from error
+            if code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                raise JournalHeld(
+                    f"{self.path} is held by another program; close it and try again"
+                ) from error
+            raise CannotBuild(f"cannot use the journal {self.path}: {error}") from error
+        except sqlite3.IntegrityError:
+            raise  # a programmer's error: an unknown build, an entry that is changed
+        except sqlite3.DatabaseError as error:
+            raise self._damaged(str(error)) from error
+
+    def _event_rows(self, build: str) -> list[Any]:
+        query = 'select seq, kind, body, "check" from events where build = ? order by seq'
+        with self._told(), self._lock:
+            return self._database.execute(query, (build,)).fetchall()
+
+    def _end(self, build: str) -> tuple[int, int]:
+        if build not in self._last:
+            query = 'select seq, "check" from events where build = ? order by seq desc limit 1'
+            row = self._database.execute(query, (build,)).fetchone()
+            self._last[build] = row or (0, 0)
+        return self._last[build]
+
+    def _read(self, kind: str, body: str, kinds: Mapping[str, TypeAdapter[Any]]) -> Any:
+        try:
+            return kinds[kind].validate_json(body)
+        except (KeyError, ValidationError) as error:
+            raise self._damaged(f"it has a {kind!r} that this program cannot read") from error
+
+    def _damaged(self, what: str) -> DamagedJournal:
+        said = " ".join(what.split())
+        return DamagedJournal(
+            f"the journal {self.path} is damaged: {said}; move it away and submit the builds "
+            "again, tables and pass logs are kept"
+        )
+
+
+def advance(journal: Journal, build: Build, event: Event) -> tuple[Build, list[Command]]:
+    """One step, entered into the journal before any of its commands may be performed."""
+    after, to_do = step(build, event)
+    records = [command for command in to_do if isinstance(command, Record)]
+    journal.append(build.name, event, records)
+    return after, to_do
+
+
+def resumed(journal: Journal) -> Iterator[tuple[Build, list[Command]]]:
+    """Every unfinished build as it was, its workers and nodes forgotten, and what is to be done."""
+    for submitted in journal.builds():
+        build = journal.replay(submitted.name)
+        if not build.state.has_ended:
+            yield advance(journal, build, Restarted())
+
+
+def _hold(path: Path) -> int:
+    """The lock beside the database; closing it gives it up."""
+    beside = path.with_name(path.name + ".lock")
+    try:
+        held = os.open(beside, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise CannotBuild(f"cannot open the journal {path}: {error.strerror}") from error
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(held)
+        raise JournalHeld(
+            f"another coordinator holds {path}; stop it or choose another directory"
+        ) from None
+    return held
+
+
+def _check(before: int, kind: str, body: str) -> int:
+    return crc32(f"{kind} {body}".encode(), before)
+
+
+def _adapters(union: Any) -> dict[str, TypeAdapter[Any]]:
+    return {kind.__name__: TypeAdapter(kind) for kind in get_args(union)}
+
+
+def _written(value: Event | Record, kinds: Mapping[str, TypeAdapter[Any]]) -> tuple[str, str]:
+    kind = type(value).__name__
+    return kind, kinds[kind].dump_json(value).decode()
+
+
+_EVENTS = _adapters(Event)
+_RECORDS = _adapters(Record)
