@@ -65,7 +65,7 @@ class Create:
 class Prepare:
     """Begin an analysis, or go on from its log; what else lies in the log is forgotten.
 
-    Answered with the frontier of the last logged pass.
+    Answered with the depth of the last exit, and the frontier of the last logged pass.
     """
 
     winner: int
@@ -93,12 +93,15 @@ class Lose:
 
 @dataclass(frozen=True, slots=True)
 class Seal:
-    """Make this worker's log entry of a pass durable; `won` and `lost` are of all workers."""
+    """Make this worker's log entry of a pass durable; `won` and `lost` are of all workers, `over`
+    says that no pass follows.
+    """
 
     winner: int
     depth: int
     won: int
     lost: int
+    over: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +122,17 @@ class Publish:
 
 
 @dataclass(frozen=True, slots=True)
+class Verify:
+    """Prove the published table; one that contradicts itself is removed, and that is final."""
+
+
+@dataclass(frozen=True, slots=True)
 class Release:
     """End the worker, free what it holds."""
 
 
-Task = Create | Prepare | LoseAtOnce | Win | Lose | Seal | Paint | Publish | Release
-Repeatable = Create | Prepare | Seal | Paint | Publish
+Task = Create | Prepare | LoseAtOnce | Win | Lose | Seal | Paint | Publish | Verify | Release
+Repeatable = Create | Prepare | Seal | Paint | Publish | Verify
 """Tasks that can be done again by the same worker; a step cannot, it has changed the sets."""
 
 
@@ -183,6 +191,7 @@ class PassCommitted:
     won: tuple[int, ...]
     lost: tuple[int, ...]
     exchanged: int
+    over: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +207,11 @@ class TablePublished:
     domain: str
     bytes: int
     digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableVerified:
+    domain: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,5 +232,14 @@ class Repeated:
     reason: str
 
 
-Record = Became | Assigned | PassCommitted | PartWritten | TablePublished | SetBack | Repeated
+Record = (
+    Became
+    | Assigned
+    | PassCommitted
+    | PartWritten
+    | TablePublished
+    | TableVerified
+    | SetBack
+    | Repeated
+)
 Command = MakePlan | Do | AwaitNodes | Clear | Record

@@ -39,16 +39,20 @@ class Domain:
     base: int = 0  # bytes of a worker, whatever its share
     held: int = 0  # bytes for a partition of its own
     copied: int = 0  # bytes for a neighbouring partition of another worker
+    verify: bool = False  # the table is proved once it is published
 
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """A committed pass: what it found, and the incarnation whose log entries hold it."""
+    """A committed pass: what it found, the incarnation whose log entries hold it, and whether it
+    was the last.
+    """
 
     depth: int
     won: int
     lost: int
     incarnation: int
+    over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +127,3 @@ def stretches(passes: tuple[Pass, ...], workers: Mapping[int, int]) -> tuple[Str
         else:
             found.append(Stretch(p.depth, p.depth, p.incarnation, workers[p.incarnation]))
     return tuple(found)
-
-
-def is_over(depth: int, lost: int) -> bool:
-    """Nothing follows a pass that found nothing lost; but after pass 0 come the exits of pass 1."""
-    return depth > 0 and lost == 0

@@ -4,7 +4,7 @@
                   Interrupted
     the plan      Planned  Unplannable
     the cluster   NodesJoined  NodeLeft  NodesAwaited  WorkerLost  LeaseExpired  Restarted
-    answers       Done  Computed  Written  Failed  Damaged
+    answers       Done  Prepared  Computed  Written  Failed  Damaged
 
 Any event may come at any time, late, twice or out of order.  One that does not fit the state of
 the build, or answers a call that nobody waits for, changes nothing.
@@ -123,16 +123,23 @@ class Restarted:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """Created, sealed (the log entry is durable) or released."""
+    """Created, sealed (the log entry is durable), verified or released."""
 
     call: Call
 
 
 @dataclass(frozen=True, slots=True)
+class Prepared:
+    """An analysis can begin or go on; none of this worker's exits is deeper than `last_exit`."""
+
+    call: Call
+    last_exit: int
+    sent: tuple[Batch, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Computed:
-    """A step's findings, for each partition of the share in ascending order; none after
-    Prepare.
-    """
+    """A step's findings, for each partition of the share in ascending order."""
 
     call: Call
     counts: tuple[int, ...]
@@ -165,7 +172,7 @@ class Damaged:
     reason: str
 
 
-Answer = Done | Computed | Written
+Answer = Done | Prepared | Computed | Written
 Event = (
     Admitted
     | PauseRequested
@@ -182,6 +189,7 @@ Event = (
     | LeaseExpired
     | Restarted
     | Done
+    | Prepared
     | Computed
     | Written
     | Failed

@@ -4,12 +4,13 @@
                 |                         ^                        |       |
                 |                         |   all are durable      v       v     over, or too far
                 |                         +------------------- SETTLE <----+     ahead of the log
-                +-- all analysed -> PAINT -> PUBLISH -> end
+                +-- all analysed -> PAINT -> PUBLISH -> VERIFY -> end
 
 A stage is over when every worker has answered its call.  When a pass is complete each worker is
 asked to seal its log entry; meanwhile the next pass goes on, up to `ahead` of them.  A pass is
-committed when its own and all earlier entries are durable.  What a step sent is what the next
-step is given: batches by reference, each to its receiver.
+committed when its own and all earlier entries are durable.  The last one found nothing lost, and
+no exit is deeper.  What a step sent is what the next step is given: batches by reference, each to
+its receiver.
 
 Functions take a run and give the next one; what is to be done is appended to `out`.
 """
@@ -28,10 +29,12 @@ from coordinator.commands import (
     Publish,
     Seal,
     TablePublished,
+    TableVerified,
+    Verify,
     Win,
 )
-from coordinator.domains import Pass, Policy, is_over
-from coordinator.events import Answer, Computed, Written
+from coordinator.domains import Pass, Policy
+from coordinator.events import Answer, Computed, Prepared, Written
 from coordinator.state import Run, Sealing, Stage, Table, Team
 from coordinator.team import Out, ask, ask_all, disband, issue, team_of, without
 
@@ -43,6 +46,9 @@ def answered(run: Run, answer: Answer, policy: Policy, out: Out) -> Run:
         return _sealed(run, replace(team, seals=without(team.seals, call)), policy, out)
     task = team.calls[call]
     team = replace(team, calls=without(team.calls, call))
+    if isinstance(answer, Prepared):
+        last_exit = max(team.last_exit, answer.last_exit)
+        team = replace(team, last_exit=last_exit, sent=team.sent + answer.sent)
     if isinstance(answer, Computed):
         team = _gathered(team, answer)
     if isinstance(task, Paint) and isinstance(answer, Written):
@@ -64,7 +70,7 @@ def go_on(run: Run, policy: Policy, out: Out) -> Run:
 
 def _gathered(team: Team, answer: Computed) -> Team:
     worker = answer.call.worker
-    expected = 0 if team.stage is Stage.PREPARE else len(team.shares[worker].partitions)
+    expected = len(team.shares[worker].partitions)
     assert len(answer.counts) == expected, f"{answer.call}: {len(answer.counts)} counts"
     counts = {**team.counts, worker: answer.counts}
     return replace(team, counts=counts, sent=team.sent + answer.sent)
@@ -79,11 +85,13 @@ def _found(team: Team) -> tuple[int, ...]:
 
 
 def _created(run: Run, team: Team, policy: Policy, out: Out) -> Run:
+    if run.published is not None:
+        return ask(run, team, Stage.VERIFY, [(0, Verify())], out)
     waiting = [winner for winner in run.domain.winners if not run.is_analysed(winner)]
     if not waiting:
         return _paint(run, team, out)
-    winner = waiting[0]
-    team = replace(team, winner=winner, depth=len(run.passes.get(winner, ())) - 1, exchanged=0)
+    winner, depth = waiting[0], len(run.passes.get(waiting[0], ())) - 1
+    team = replace(team, winner=winner, depth=depth, last_exit=0, exchanged=0)
     task = Prepare(winner, run.log(winner))
     return ask(run, team, Stage.PREPARE, ((w, task) for w in range(len(team.shares))), out)
 
@@ -103,7 +111,8 @@ def _win(run: Run, team: Team, policy: Policy, out: Out) -> Run:
 
 def _won(run: Run, team: Team, policy: Policy, out: Out) -> Run:
     won = _found(team)
-    if not any(won):
+    # Up to the last exit something may be lost although nothing was won here.
+    if not any(won) and team.depth > team.last_exit:
         return _complete(run, team, won, won, policy, out)
     team = replace(team, won=won)
     return ask_all(
@@ -125,9 +134,10 @@ def _complete(
     out: Out,
 ) -> Run:
     """A pass is found: seal it, and go on with the next if that is wise."""
-    seal = Seal(team.winner, team.depth, sum(won), sum(lost))
+    over = team.depth >= team.last_exit and not any(lost)
+    seal = Seal(team.winner, team.depth, sum(won), sum(lost), over)
     seals = issue(run, team, ((w, seal) for w in range(len(team.shares))), out)
-    sealing = (*team.sealing, Sealing(team.depth, won, lost, team.exchanged))
+    sealing = (*team.sealing, Sealing(team.depth, won, lost, team.exchanged, over))
     team = replace(
         team,
         issued=team.issued + len(seals),
@@ -153,7 +163,8 @@ def _sealed(run: Run, team: Team, policy: Policy, out: Out) -> Run:
 def _commit(run: Run, team: Team, pass_: Sealing, out: Out) -> Run:
     before = run.passes.get(team.winner, ())
     assert len(before) == pass_.depth, f"pass {pass_.depth} after {len(before)} passes"
-    committed = Pass(pass_.depth, sum(pass_.won), sum(pass_.lost), team.incarnation)
+    won, lost = sum(pass_.won), sum(pass_.lost)
+    committed = Pass(pass_.depth, won, lost, team.incarnation, pass_.over)
     out.append(
         PassCommitted(
             run.domain.name,
@@ -163,6 +174,7 @@ def _commit(run: Run, team: Team, pass_: Sealing, out: Out) -> Run:
             pass_.won,
             pass_.lost,
             pass_.exchanged,
+            pass_.over,
         )
     )
     return further(replace(run, passes={**run.passes, team.winner: (*before, committed)}))
@@ -182,7 +194,7 @@ def _settled(run: Run, team: Team, policy: Policy, out: Out) -> Run:
         return run  # `step` gives it a larger team
     if run.is_analysed(team.winner):
         return _created(run, team, policy, out)
-    over = team.sealing and is_over(team.depth, sum(team.sealing[-1].lost))
+    over = team.sealing and team.sealing[-1].over
     if over or team.growing or len(team.sealing) >= policy.ahead:
         return run
     return _win(run, team, policy, out)
@@ -225,7 +237,19 @@ def _published(run: Run, team: Team, answer: Written, out: Out) -> Run:
     assert len(run.parts) == run.part_count, "a table lacks parts"
     table = Table(answer.bytes, answer.digest)
     out.append(TablePublished(run.domain.name, table.bytes, table.digest))
-    run, _ = disband(replace(run, team=team, table=table), out)
+    run = replace(run, team=team, published=table)
+    if run.domain.verify:
+        return ask(run, team, Stage.VERIFY, [(0, Verify())], out)
+    return _ended(run, out)
+
+
+def _verified(run: Run, team: Team, policy: Policy, out: Out) -> Run:
+    out.append(TableVerified(run.domain.name))
+    return _ended(replace(run, team=team), out)
+
+
+def _ended(run: Run, out: Out) -> Run:
+    run, _ = disband(replace(run, table=run.published, published=None), out)
     out.append(Clear(run.domain.name))
     return run
 
@@ -236,4 +260,5 @@ _AFTER: Mapping[Stage, Callable[[Run, Team, Policy, Out], Run]] = {
     Stage.LOSE_AT_ONCE: _lost,
     Stage.WIN: _won,
     Stage.LOSE: _lost,
+    Stage.VERIFY: _verified,
 }

@@ -4,7 +4,7 @@ A domain can start when all tables it reads are there.  It deserves a worker for
 bytes of a set: small ones share a node, each on some of its cores; large ones take whole nodes,
 a worker on each, and more of them than they deserve if their memory does not suffice.  A large
 one begins with the nodes that are free, and gets a larger team after a pass when there are more.
-Those that have begun come first, then the largest; what is left over goes to the others.
+Those that have begun come first, then the earlier waves; what is left over goes to the others.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sized
@@ -86,7 +86,7 @@ def _ready(build: Build) -> list[Run]:
         and run.table is None
         and all(build.runs[needed].table is not None for needed in run.domain.needs)
     ]
-    return sorted(ready, key=lambda run: (run.incarnation == 0, -run.domain.size))
+    return sorted(ready, key=lambda run: (run.incarnation == 0, run.domain.wave, -run.domain.size))
 
 
 def _free(build: Build) -> dict[str, _Free]:

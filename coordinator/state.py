@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from coordinator.commands import Batch, Call, Seal, Task
 from coordinator.cut import Owners
-from coordinator.domains import Domain, Layout, Node, Pass, Plan, Share, Stretch, is_over, stretches
+from coordinator.domains import Domain, Layout, Node, Pass, Plan, Share, Stretch, stretches
 
 
 class State(StrEnum):
@@ -46,6 +46,7 @@ class Stage(StrEnum):
     SETTLE = "settle"
     PAINT = "paint"
     PUBLISH = "publish"
+    VERIFY = "verify"
 
 
 ANALYSING = {Stage.PREPARE, Stage.LOSE_AT_ONCE, Stage.WIN, Stage.LOSE, Stage.SETTLE}
@@ -59,6 +60,7 @@ class Sealing:
     won: tuple[int, ...]
     lost: tuple[int, ...]
     exchanged: int
+    over: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ class Team:
     issued: int = 0  # calls so far
     winner: int = 0
     depth: int = -1
+    last_exit: int = 0  # of the winner at hand: no pass before this depth is the last
     counts: Mapping[int, tuple[int, ...]] = field(default_factory=dict)  # this step's, by worker
     sent: tuple[Batch, ...] = ()  # this step's; the next one's inbound
     won: tuple[int, ...] = ()  # this pass's W_n, by partition
@@ -102,6 +105,7 @@ class Run:
     workers: Mapping[int, int] = field(default_factory=dict)  # by incarnation
     passes: Mapping[int, tuple[Pass, ...]] = field(default_factory=dict)  # committed, by winner
     parts: Mapping[int, int] = field(default_factory=dict)  # part -> incarnation that wrote it
+    published: Table | None = None  # it has its name, and is yet to be verified
     table: Table | None = None
     team: Team | None = None
     setbacks: int = 0  # since a pass or part was committed that never had been before
@@ -123,7 +127,7 @@ class Run:
 
     def is_analysed(self, winner: int) -> bool:
         passes = self.passes.get(winner, ())
-        return bool(passes) and is_over(passes[-1].depth, passes[-1].lost)
+        return bool(passes) and passes[-1].over
 
 
 PRESENT = Table(0, "")

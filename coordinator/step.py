@@ -26,6 +26,7 @@ from coordinator.commands import Command, Repeatable
 from coordinator.domains import Domain, Logged, Plan
 from coordinator.events import (
     Admitted,
+    Answer,
     CancelRequested,
     Computed,
     Damaged,
@@ -40,6 +41,7 @@ from coordinator.events import (
     NodesJoined,
     PauseRequested,
     Planned,
+    Prepared,
     Restarted,
     ResumeRequested,
     RetryRequested,
@@ -160,6 +162,8 @@ def _run(domain: Domain, plan: Plan, before: Run | None, logged: Logged | None) 
         is_same = (before.domain, before.layout) == (domain, run.layout)
         if is_same and (is_there or before.table is None):
             run = before
+        if run.published is not None:  # its parts went into it
+            run = replace(run, published=None, parts=run.parts if is_there else {})
         incarnation = max(run.incarnation, before.incarnation)
         run = replace(run, incarnation=incarnation)
     table = run.table or PRESENT if is_there else None
@@ -233,7 +237,7 @@ def _restarted(build: Build, event: Restarted, out: Out) -> Build:
 # ---- answers ----
 
 
-def _answered(build: Build, event: Done | Computed | Written, out: Out) -> Build:
+def _answered(build: Build, event: Answer, out: Out) -> Build:
     if event.call in build.releasing:
         return released(build, build.releasing - {event.call}, out)
     run = waiting_for(build, event.call)
@@ -305,6 +309,7 @@ _HANDLERS: Mapping[type[Event], Callable[[Build, Any, Out], Build]] = {
     LeaseExpired: _expired,
     Restarted: _restarted,
     Done: _answered,
+    Prepared: _answered,
     Computed: _answered,
     Written: _answered,
     Failed: _failed,

@@ -15,10 +15,21 @@ from coordinator.commands import (
     Release,
     Seal,
     Task,
+    Verify,
     Win,
 )
 from coordinator.domains import Domain, Layout, Node, Plan, Policy
-from coordinator.events import Admitted, Computed, Done, Event, NodesJoined, Planned, Written
+from coordinator.events import (
+    Admitted,
+    Answer,
+    Computed,
+    Done,
+    Event,
+    NodesJoined,
+    Planned,
+    Prepared,
+    Written,
+)
 from coordinator.state import Build, State
 from coordinator.step import step
 
@@ -72,13 +83,13 @@ class Driven:
         calls = [found for kind in kinds for found in self.waiting(kind)]
         return [heard for call, task in calls for heard in self.tell(self.answer_to(call, task))]
 
-    def answer_to(self, call: Call, task: Task) -> Done | Computed | Written:
+    def answer_to(self, call: Call, task: Task) -> Answer:
         """One position found in each partition, and nothing sent."""
         match task:
-            case Create() | Seal() | Release():
+            case Create() | Seal() | Verify() | Release():
                 return Done(call)
             case Prepare():
-                return Computed(call, (), ())
+                return Prepared(call, 1, ())
             case Paint() | Publish():
                 return Written(call, 1)
             case LoseAtOnce() | Win() | Lose():

@@ -85,6 +85,7 @@ def _little_domain(chance: random.Random, name: str, smaller: list[str]) -> Doma
         size=chance.randint(1, 3),
         threads=chance.randint(1, 2),
         together=chance.randint(1, 3),
+        verify=chance.random() < 0.5,
         held=chance.randint(1, 10),
         copied=1,
     )

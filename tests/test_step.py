@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from driven import WIDE, Driven, domain, nodes, of, plan
@@ -16,6 +17,7 @@ from coordinator.commands import (
     Batch,
     Became,
     Call,
+    Clear,
     Create,
     Do,
     Lose,
@@ -29,6 +31,8 @@ from coordinator.commands import (
     Repeated,
     Seal,
     SetBack,
+    TablePublished,
+    Verify,
     Win,
 )
 from coordinator.domains import Logged, Pass, Stretch
@@ -45,6 +49,7 @@ from coordinator.events import (
     NodesAwaited,
     PauseRequested,
     Planned,
+    Prepared,
     Restarted,
     ResumeRequested,
     RetryRequested,
@@ -338,13 +343,38 @@ def test_no_two_workers_paint_one_part() -> None:
     assert len(of(PartWritten, driven.heard)) == 8
 
 
-def test_a_table_is_published_after_all_its_parts_and_then_its_logs_are_cleared() -> None:
-    driven = Driven(plan(domain(together=3)), *nodes(1))
+def without_a_win(driven: Driven) -> None:
+    """Tell a build that the next pass found nothing."""
+    for kind in (Win, Lose):
+        for call, _ in driven.waiting(kind):
+            driven.tell(Computed(call, (0,) * 8, ()))
+    driven.answer(Seal)
+
+
+def until_painting(**changes: Any) -> Driven:
+    driven = Driven(plan(domain(**changes)), *nodes(1))
     for kind in (Create, Prepare, LoseAtOnce):
         driven.answer(kind)
-    ((call, _),) = driven.waiting(Win)
-    driven.tell(Computed(call, (0,) * 8, ()))
-    driven.answer(Seal)
+    without_a_win(driven)
+    return driven
+
+
+def test_passes_go_on_until_no_exit_is_deeper() -> None:
+    driven = Driven(plan(domain()), *nodes(1))
+    driven.answer(Create)
+    ((call, _),) = driven.waiting(Prepare)
+    driven.tell(Prepared(call, 3, ()))
+    driven.answer(LoseAtOnce)
+    for depth in (1, 2, 3):
+        assert [task.depth for _, task in driven.waiting(Win)] == [depth]
+        without_a_win(driven)
+    assert driven.waiting(Paint)
+    committed = of(PassCommitted, driven.heard)
+    assert [record.over for record in committed] == [False, False, False, True]
+
+
+def test_a_table_is_published_after_all_its_parts_and_then_its_logs_are_cleared() -> None:
+    driven = until_painting(together=3)
     painted = []
     while paints := driven.waiting(Paint):
         painted += [(task.first, task.stop) for _, task in paints]
@@ -353,6 +383,20 @@ def test_a_table_is_published_after_all_its_parts_and_then_its_logs_are_cleared(
     heard = driven.answer(Publish)
     assert [type(c).__name__ for c in heard] == ["TablePublished", "Do", "Clear", "Became"]
     assert driven.state is State.SUCCEEDED
+
+
+def test_a_published_table_is_verified_before_its_logs_are_cleared() -> None:
+    driven = until_painting(verify=True)
+    driven.answer(Paint)
+    driven.answer(Paint)
+    assert not of(Clear, driven.answer(Publish))
+    ((call, _),) = driven.waiting(Verify)
+    driven.tell(WorkerLost("D", call.incarnation, 0, "killed"))
+    assert not driven.waiting(Publish)
+    driven.answer(Create)
+    heard = driven.answer(Verify)
+    assert [type(c).__name__ for c in heard] == ["TableVerified", "Do", "Clear", "Became"]
+    assert len(of(TablePublished, driven.heard)) == 1
 
 
 # ---- purity ----
