@@ -16,7 +16,7 @@ import fcntl
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -341,6 +341,3 @@ def _alone(out: Path) -> Iterator[None]:
         ) from None
     finally:
         os.close(fd)
-
-
-__all__: Sequence[str] = ["Directory", "Estimate", "Event", "Listener", "Request", "build"]

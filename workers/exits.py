@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workers import _kernels
-from workers.bits import Words, zeros
+from workers.bits import Words, aligned, zeros
 from workers.domain import Domain, domain_of
 from workers.geometry import DIAGONAL, PAIRS, PLACEMENTS
 from workers.material import Capture, Material
@@ -167,7 +167,7 @@ class Captive:
 
     def not_won(self) -> Marked:
         words = self._legal & ~self.won()[0]
-        return _aligned(words), np.ones(len(PAIRS), np.uint8)
+        return aligned(words), np.ones(len(PAIRS), np.uint8)
 
     def _signs(self) -> tuple[Marked, Marked]:
         won, lost = (zeros(self._legal.size, np.uint64) for _ in range(2))
@@ -269,9 +269,3 @@ def _reframed(
 
     threads.map(job, chunks_of(smaller.axes))
     return new_legal, new_values
-
-
-def _aligned(words: Words) -> Words:
-    out = zeros(words.size, np.uint64)
-    out[:] = words
-    return out
