@@ -1,16 +1,14 @@
 """What was typed becomes the types of the layers below, or an error that says what would work."""
 
-import os
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
 
 import typer
 
-from workers.errors import BadMaterial
+from api.settings import InForce, Settings, Size, read
+from workers.errors import BadMaterial, BadSettings
 from workers.material import MEN_MAX, Material, every
-
-_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?(?:([kmgt])(i?)b?|b?)", re.IGNORECASE)
-_POWERS = {"k": 1, "m": 2, "g": 3, "t": 4}
 
 
 def materials_of(names: Iterable[str], men: int | None) -> tuple[Material, ...]:
@@ -28,30 +26,42 @@ def fen_of(words: Iterable[str]) -> str:
     return " ".join(words).replace("_", " ").strip()
 
 
-def size_of(text: str) -> int:
-    """Bytes of `12GiB`, `12 GB`, `12G`, `500MiB` or `1000000`; without the i, powers of 1000."""
-    if matched := _SIZE.fullmatch(text.strip()):
-        number, unit, binary = matched.groups()
-        power = _POWERS[unit.lower()] if unit else 0
-        if size := int(float(number) * (1024 if binary else 1000) ** power):
-            return size
-    message = f"{text!r} is no amount of memory; use one such as 12GiB or 800MiB"
-    raise typer.BadParameter(message, param_hint="--memory")
+def size_of(text: str) -> Size:
+    try:
+        return Size.parse(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
-def cores() -> int:
-    """How many this process may use."""
-    return len(os.sched_getaffinity(0))
+class Given(NamedTuple):
+    """What was said before the name of a command."""
+
+    config: Path | None
+    level: str | None
 
 
-def use_level(name: str | None) -> str | None:
+def in_force(context: typer.Context, **flags: object) -> InForce:
+    """The settings under these flags, of which None was not given."""
+    given: Given = context.obj
+    found = read({"level": given.level} | _said(flags), given.config)
+    _use_level(found)
+    return found
+
+
+def settings(context: typer.Context, **flags: object) -> Settings:
+    return in_force(context, **flags).settings
+
+
+def _said(flags: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in flags.items() if value is not None}
+
+
+def _use_level(found: InForce) -> None:
     """Run the kernels at another instruction-set level than the best that the machine has."""
-    if name is not None:
+    if (level := found.settings.level) is not None:
         from workers import _kernels
 
-        if name not in _kernels.levels():
-            has = ", ".join(_kernels.levels())
-            message = f"no instruction set {name!r}; this machine has {has}"
-            raise typer.BadParameter(message, param_hint="--level, KINGPAIR_LEVEL")
-        _kernels.use_level(name)
-    return name
+        if level not in _kernels.levels():
+            has, origin = ", ".join(_kernels.levels()), found.origins["level"]
+            raise BadSettings(f"no instruction set {level!r} ({origin}); this machine has {has}")
+        _kernels.use_level(level)

@@ -13,11 +13,11 @@ from typing import Any
 
 import typer
 
-from api.arguments import cores
 from api.bandwidth import Rate, copy_bandwidth
 from api.bench_figures import Figure, figures
 from api.bench_steps import KING_ALONE, SUBJECT, Steps
 from api.bench_streams import reading, some_fens
+from api.settings import cores
 from api.signature import Signature, signature
 from api.text import columns, count
 from api.version import versions

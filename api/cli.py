@@ -13,6 +13,7 @@ import typer
 
 from api import arguments, study
 from api.failures import EXPLAINED, Commands
+from api.settings import Settings, Size
 from workers.metric import Metric
 
 if TYPE_CHECKING:
@@ -46,30 +47,56 @@ Fen = Annotated[
         metavar="FEN", help="The position; quotes are not needed, _ may stand for a space."
     ),
 ]
-Tables = Annotated[Path, typer.Option(metavar="DIR", help="Where the tables are.")]
+Tables = Annotated[
+    Path | None,
+    typer.Option("--tables", metavar="DIR", show_default="tables", help="Where the tables are."),
+]
 Threads = Annotated[
     int | None,
     typer.Option(min=1, max=1024, metavar="N", show_default="one a core", help="At work at once."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="For programs: print JSON.")]
-LEVELS = "Instruction set of the kernels, v2, v3 or v4, if not the best that this machine has."
-Level = Annotated[
-    str | None, typer.Option(callback=arguments.use_level, metavar="LEVEL", help=LEVELS)
+Memory = Annotated[
+    Size | None,
+    typer.Option(
+        parser=arguments.size_of,
+        metavar="SIZE",
+        help="What may be held at most, such as 12GiB; checked first.",
+    ),
 ]
-Setting = Annotated[
+Cache = Annotated[
+    Size | None,
+    typer.Option(
+        parser=arguments.size_of,
+        metavar="SIZE",
+        show_default="256MiB",
+        help="Decoded blocks kept in memory.",
+    ),
+]
+Host = Annotated[
     str | None,
     typer.Option(
-        "--level",
-        callback=arguments.use_level,
-        envvar="KINGPAIR_LEVEL",
+        metavar="HOST",
+        show_default="127.0.0.1",
+        help="Where to listen; only this machine may ask.",
+    ),
+]
+Port = Annotated[
+    int | None,
+    typer.Option(
+        min=0, max=65535, metavar="PORT", show_default="8000", help="0 for any that is free."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="For programs: print JSON.")]
+Level = Annotated[
+    str | None,
+    typer.Option(
         metavar="LEVEL",
-        help=LEVELS,
+        help="Instruction set of the kernels, v2, v3 or v4, if not the best of this machine.",
     ),
 ]
 OneMetric = Annotated[
     Metric, typer.Option("--metric", help="Count moves to mate or conversion, or to mate.")
 ]
-DEFAULT = Path("tables")
 
 
 def _version(wanted: bool) -> None:
@@ -83,12 +110,18 @@ def _version(wanted: bool) -> None:
 @app.callback(invoke_without_command=True)
 def kingpair(
     context: typer.Context,
-    level: Setting = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Settings; kingpair config says what they are."),
+    ] = None,
+    level: Level = None,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Say what this is.")
     ] = False,
 ) -> None:
     """Solve chess endgames without pawns exactly, and ask the tables.
+
+    Options that have a default can be set for good, in a file or the environment: see config.
 
     \b
     Examples:
@@ -98,22 +131,22 @@ def kingpair(
       kingpair stats KQvKR
       kingpair serve
     """
+    context.obj = arguments.Given(config, level)
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
 
 @app.command()
 def build(
+    context: typer.Context,
     materials: Materials = None,
     men: Men = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the tables go.")] = DEFAULT,
-    threads: Threads = None,
-    memory: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE", help="What may be held at most, such as 12GiB; checked first."
-        ),
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", show_default="tables", help="Where the tables go."),
     ] = None,
+    threads: Threads = None,
+    memory: Memory = None,
     resume: Annotated[
         bool, typer.Option(help="Go on from what an interrupted build has committed.")
     ] = True,
@@ -157,11 +190,12 @@ def build(
     from coordinator.build import Request
     from coordinator.build import build as run
 
+    settings = arguments.settings(context, tables=out, threads=threads, memory=memory, level=level)
     request = Request(
         arguments.materials_of(materials or (), men),
-        out,
-        threads=threads or arguments.cores(),
-        memory=None if memory is None else arguments.size_of(memory),
+        settings.tables,
+        threads=settings.threads,
+        memory=settings.memory,
         resume=resume,
         force=force,
         compact=compact,
@@ -169,15 +203,18 @@ def build(
     )
     try:
         for each in metric or [Metric.DTC]:
-            with watching(typer.echo, out, as_json) as listen:
+            with watching(typer.echo, settings.tables, as_json) as listen:
                 run(replace(request, metric=each), listen)
     except KeyboardInterrupt:
-        kept = f"what was committed is kept in {out}, the same command goes on from there"
+        kept = (
+            f"what was committed is kept in {settings.tables}, the same command goes on from there"
+        )
         raise KeyboardInterrupt(kept) from None
 
 
 @app.command()
 def estimate(
+    context: typer.Context,
     materials: Materials = None,
     men: Men = None,
     threads: Threads = None,
@@ -197,15 +234,19 @@ def estimate(
     from api import figures
     from coordinator import plan
 
+    settings = arguments.settings(context, threads=threads)
     waves = plan.waves(arguments.materials_of(materials or (), men))
-    count = threads or arguments.cores()
-    found = [plan.estimate(m, count, metric) for wave in waves for m in wave]
+    found = [plan.estimate(m, settings.threads, metric) for wave in waves for m in wave]
     _say(figures.estimate_text(found), figures.estimate_json(found), as_json)
 
 
 @app.command()
 def probe(
-    fen: Fen, tables: Tables = DEFAULT, metric: OneMetric = Metric.DTC, as_json: AsJson = False
+    context: typer.Context,
+    fen: Fen,
+    tables: Tables = None,
+    metric: OneMetric = Metric.DTC,
+    as_json: AsJson = False,
 ) -> None:
     """Say how a position ends, and each move.
 
@@ -221,15 +262,16 @@ def probe(
     from workers.fen import parse_fen
 
     position = parse_fen(arguments.fen_of(fen))
-    with _opened(tables) as tablebase:
+    with _opened(arguments.settings(context, tables=tables)) as tablebase:
         found = answers.probed(tablebase, position, metric)
     _say(answers.probe_text(found), answers.probe_json(found), as_json)
 
 
 @app.command()
 def line(
+    context: typer.Context,
     fen: Fen,
-    tables: Tables = DEFAULT,
+    tables: Tables = None,
     metric: OneMetric = Metric.DTC,
     pgn: Annotated[bool, typer.Option("--pgn", help="Print the PGN alone.")] = False,
     as_json: AsJson = False,
@@ -247,7 +289,7 @@ def line(
     from workers.fen import parse_fen
 
     position = parse_fen(arguments.fen_of(fen))
-    with _opened(tables) as tablebase:
+    with _opened(arguments.settings(context, tables=tables)) as tablebase:
         found = answers.line(tablebase, position, metric)
     if pgn and not as_json:
         typer.echo(answers.line_pgn(found), nl=False)
@@ -259,8 +301,9 @@ def line(
 
 @app.command()
 def stats(
+    context: typer.Context,
     material: Annotated[str, typer.Argument(metavar="MATERIAL", help="Such as KQvKR.")],
-    tables: Tables = DEFAULT,
+    tables: Tables = None,
     metric: OneMetric = Metric.DTC,
     labelled: Annotated[
         bool, typer.Option("--labelled", help="Count like men as different.")
@@ -285,7 +328,7 @@ def stats(
     from workers.material import Material
 
     wanted = Material.parse(material)
-    with _opened(tables) as tablebase:
+    with _opened(arguments.settings(context, tables=tables)) as tablebase:
         table = tablebase.table(wanted, metric)
         counts = statistics.in_order(statistics.labelled(table) if labelled else table.counts)
     if parquet is not None:
@@ -296,9 +339,8 @@ def stats(
 
 @app.command()
 def tables(
-    directory: Annotated[
-        Path, typer.Option("--tables", metavar="DIR", help="Where the tables are.")
-    ] = DEFAULT,
+    context: typer.Context,
+    directory: Tables = None,
     verify: Annotated[
         bool, typer.Option("--verify", help="Read every block and check its digest.")
     ] = False,
@@ -313,7 +355,7 @@ def tables(
     """
     from api import figures
 
-    with _opened(directory) as tablebase:
+    with _opened(arguments.settings(context, tables=directory)) as tablebase:
         found = list(figures.listed(tablebase.paths, verify))
     _say(figures.tables_text(found, verify), figures.tables_json(found), as_json)
     for entry in found:
@@ -323,9 +365,10 @@ def tables(
 
 @app.command()
 def verify(
+    context: typer.Context,
     materials: Materials = None,
     every: Annotated[bool, typer.Option("--all", help="All tables of the directory.")] = False,
-    tables: Tables = DEFAULT,
+    tables: Tables = None,
     threads: Threads = None,
     metric: Annotated[
         list[Metric] | None,
@@ -350,10 +393,11 @@ def verify(
     """
     from api import verify_command
 
-    with _opened(tables) as tablebase:
+    settings = arguments.settings(context, tables=tables, threads=threads)
+    with _opened(settings) as tablebase:
         wanted = verify_command.chosen(tablebase, materials or (), every, metric)
         echo = _silent if as_json else typer.echo
-        found = verify_command.verified(tablebase, wanted, threads or arguments.cores(), echo)
+        found = verify_command.verified(tablebase, wanted, settings.threads, echo)
     if as_json:
         _say((), verify_command.verified_json(found), as_json)
     for entry in found:
@@ -363,14 +407,12 @@ def verify(
 
 @app.command()
 def serve(
-    tables: Tables = DEFAULT,
-    host: Annotated[
-        str, typer.Option(metavar="HOST", help="Where to listen; only this machine may ask.")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, metavar="PORT", help="0 for any that is free.")
-    ] = 8000,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Log every request.")] = False,
+    context: typer.Context,
+    tables: Tables = None,
+    host: Host = None,
+    port: Port = None,
+    cache: Cache = None,
+    verbose: Annotated[bool | None, typer.Option("--verbose", help="Log every request.")] = None,
 ) -> None:
     """Answer over HTTP, with a page to explore the tables on.
 
@@ -382,14 +424,46 @@ def serve(
       kingpair serve
       kingpair serve --tables /data/tables --port 8080
     """
-    from api.service.holding import Settings
     from api.service.serve import serve as run
 
-    run(Settings(tables, verbose=verbose), host, port, typer.echo)
+    flags = {"tables": tables, "host": host, "port": port, "cache": cache, "verbose": verbose}
+    run(arguments.settings(context, **flags), typer.echo)
+
+
+@app.command()
+def config(
+    context: typer.Context,
+    tables: Tables = None,
+    threads: Threads = None,
+    memory: Memory = None,
+    cache: Cache = None,
+    host: Host = None,
+    port: Port = None,
+    level: Level = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say which settings are in force, and where each was said.
+
+    A flag goes before the environment (KINGPAIR_PORT, say), that before the file, that before the
+    default.  The file is the one that --config FILE or KINGPAIR_CONFIG names, or else the first
+    there is of ~/.config/kingpair/kingpair.toml and /etc/kingpair/kingpair.toml.
+
+    \b
+    Examples:
+      kingpair config
+      kingpair --config kingpair.toml config --port 9000
+      KINGPAIR_THREADS=4 kingpair config --json
+    """
+    from api import config_command
+
+    flags = {"tables": tables, "threads": threads, "memory": memory, "cache": cache}
+    found = arguments.in_force(context, **flags, host=host, port=port, level=level)
+    _say(config_command.config_text(found), config_command.config_json(found), as_json)
 
 
 @app.command()
 def bench(
+    context: typer.Context,
     quick: Annotated[bool, typer.Option("--quick", help="Small materials alone.")] = False,
     full: Annotated[
         bool, typer.Option("--full", help="Also what takes minutes: all of five men, one of six.")
@@ -412,6 +486,7 @@ def bench(
     """
     from api.bench import run
 
+    arguments.settings(context, level=level)
     run(json=as_json, quick=quick, full=full, signature=signature)
 
 
@@ -419,10 +494,10 @@ for command in study.COMMANDS:
     app.command()(command)
 
 
-def _opened(directory: Path) -> "Tablebase":
+def _opened(settings: Settings) -> "Tablebase":
     from workers.probe import open_tablebase
 
-    return open_tablebase(directory)
+    return open_tablebase(settings.tables, cache_bytes=settings.cache)
 
 
 def _silent(line: str) -> None:

@@ -18,6 +18,7 @@ from workers.errors import (
     BadMaterial,
     BadPosition,
     BadSelection,
+    BadSettings,
     CannotBuild,
     CannotServe,
     DamagedTable,
@@ -41,6 +42,7 @@ EXIT_CODES: dict[type[KingpairError], ExitCode] = {
     BadMaterial: ExitCode.BAD_INPUT,
     BadPosition: ExitCode.BAD_INPUT,
     BadSelection: ExitCode.BAD_INPUT,
+    BadSettings: ExitCode.BAD_INPUT,
     MissingTableError: ExitCode.NO_TABLE,
     DamagedTable: ExitCode.DAMAGED,
     ForeignTable: ExitCode.DAMAGED,
@@ -51,7 +53,7 @@ EXIT_CODES: dict[type[KingpairError], ExitCode] = {
 EXPLAINED = """\b
 Exit codes:
     0  done
-    2  bad usage, no such material, or no such position
+    2  bad usage or settings, no such material, or no such position
     3  a table is missing
     4  a table is damaged, or not what its name says
     5  cannot be done here: memory, disk, permission, another build

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from workers.threads import Threads
 
 Name = Annotated[str, typer.Argument(metavar="MATERIAL", help="Such as KQvKR.")]
-Tables = Annotated[Path, typer.Option(metavar="DIR", help="Where the tables are.")]
+Tables = Annotated[
+    Path | None,
+    typer.Option("--tables", metavar="DIR", show_default="tables", help="Where the tables are."),
+]
 OneMetric = Annotated[
     Metric, typer.Option("--metric", help="Count moves to mate or conversion, or to mate.")
 ]
@@ -53,17 +56,17 @@ ToMove = Annotated[
     str | None,
     typer.Option(metavar="white|black", help="Only this side to move; White is named first."),
 ]
-DEFAULT = Path("tables")
 
 
 def zugzwangs(
+    context: typer.Context,
     material: Name,
     kind: Annotated[
         str | None, typer.Option(metavar="KIND", help="Only '=/1-0', '0-1/=' or '0-1/1-0'.")
     ] = None,
     show: List = 10,
     everything: All = False,
-    tables: Tables = DEFAULT,
+    tables: Tables = None,
     metric: OneMetric = Metric.DTC,
     threads: Workers = None,
     as_json: AsJson = False,
@@ -83,17 +86,18 @@ def zugzwangs(
     from workers.zugzwang import Kind, census
 
     kinds = tuple(Kind) if kind is None else (_choice(Kind, kind, "--kind"),)
-    with _studied(material, tables, metric, threads) as (table, pool):
+    with _studied(context, material, tables, metric, threads) as (table, pool):
         found = census(table, pool, _keep(show, everything), kinds)
     text = findings.zugzwangs_text(table.material, found)
     _say(text, findings.zugzwangs_json(table.material, table.metric, found), as_json)
 
 
 def longest(
+    context: typer.Context,
     material: Name,
     show: List = 10,
     everything: All = False,
-    tables: Tables = DEFAULT,
+    tables: Tables = None,
     metric: OneMetric = Metric.DTC,
     threads: Workers = None,
     as_json: AsJson = False,
@@ -110,17 +114,18 @@ def longest(
     from api import findings
     from workers.longest import collect, longest_of
 
-    with _studied(material, tables, metric, threads) as (table, pool):
+    with _studied(context, material, tables, metric, threads) as (table, pool):
         found = collect(table, pool, longest_of(table.counts), _keep(show, everything))
     text = findings.longest_text(table.material, table.metric, found)
     _say(text, findings.longest_json(table.material, table.metric, found), as_json)
 
 
 def report(
+    context: typer.Context,
     material: Name,
     show: List = 10,
     everything: All = False,
-    tables: Tables = DEFAULT,
+    tables: Tables = None,
     metric: OneMetric = Metric.DTC,
     threads: Workers = None,
     as_json: AsJson = False,
@@ -138,12 +143,13 @@ def report(
     from api import findings
     from workers.report import report_of
 
-    with _studied(material, tables, metric, threads) as (table, pool):
+    with _studied(context, material, tables, metric, threads) as (table, pool):
         found = report_of(table, pool, _keep(show, everything))
     _say(findings.report_text(found), findings.report_json(found), as_json)
 
 
 def sample(
+    context: typer.Context,
     material: Name,
     number: Annotated[
         int, typer.Option("--n", min=0, metavar="N", help="How many positions.")
@@ -154,7 +160,7 @@ def sample(
     wdl: Wdl = None,
     depth: Depth = None,
     to_move: ToMove = None,
-    tables: Tables = DEFAULT,
+    tables: Tables = None,
     metric: OneMetric = Metric.DTC,
     threads: Workers = None,
     as_json: Annotated[
@@ -174,7 +180,7 @@ def sample(
     from workers.sample import sample as draw
 
     selection = _selection(wdl, depth, to_move)
-    with _studied(material, tables, metric, threads) as (table, pool):
+    with _studied(context, material, tables, metric, threads) as (table, pool):
         for entry in draw(table, pool, selection, number, seed):
             if as_json:
                 typer.echo(json.dumps(findings.entry_json(table.material, entry)))
@@ -183,6 +189,7 @@ def sample(
 
 
 def export(
+    context: typer.Context,
     material: Name,
     parquet: Annotated[Path, typer.Option(metavar="FILE", help="Write there.")],
     with_fen: Annotated[
@@ -191,7 +198,7 @@ def export(
     wdl: Wdl = None,
     depth: Depth = None,
     to_move: ToMove = None,
-    tables: Tables = DEFAULT,
+    tables: Tables = None,
     metric: OneMetric = Metric.DTC,
     threads: Workers = None,
     as_json: AsJson = False,
@@ -210,7 +217,7 @@ def export(
     from workers.export import export as write
 
     selection = _selection(wdl, depth, to_move)
-    with _studied(material, tables, metric, threads) as (table, pool):
+    with _studied(context, material, tables, metric, threads) as (table, pool):
         rows = write(table, pool, parquet, selection, with_fen)
     data = {"material": str(table.material), "metric": table.metric, "rows": rows}
     _say([f"wrote {count(rows, 'row')} to {parquet}"], {**data, "path": str(parquet)}, as_json)
@@ -258,14 +265,19 @@ def _depths(text: str) -> "Depths":
 
 @contextmanager
 def _studied(
-    name: str, tables: Path, metric: Metric, threads: int | None
+    context: typer.Context,
+    name: str,
+    tables: Path | None,
+    metric: Metric,
+    threads: int | None,
 ) -> "Iterator[tuple[Table, Threads]]":
     """The table of a material, and threads to read it with."""
     from workers.probe import open_tablebase
     from workers.threads import Threads
 
     material = Material.parse(name)
-    with open_tablebase(tables) as tablebase, Threads(threads or arguments.cores()) as pool:
+    settings = arguments.settings(context, tables=tables, threads=threads)
+    with open_tablebase(settings.tables) as tablebase, Threads(settings.threads) as pool:
         yield tablebase.table(material, metric), pool
 
 

@@ -1,5 +1,9 @@
-"""What the tests share: the instruction-set levels of this machine, and some small tables."""
+"""What the tests share: the instruction-set levels of this machine, and some small tables.
 
+Settings of whoever runs them do not show through, here nor in what is started from here.
+"""
+
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +15,10 @@ from workers.material import Material
 
 BUILT = ("KQvKR", "KRvKR", "KRvKN", "KNvKN", "KBBvK", "KBNvK")
 """What the directory of small tables was built for; what these rest on is there too."""
+
+for variable in [name for name in os.environ if name.startswith("KINGPAIR_")]:
+    del os.environ[variable]
+os.environ["KINGPAIR_CONFIG"] = os.devnull
 
 
 @pytest.fixture(scope="module", params=_kernels.levels())

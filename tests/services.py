@@ -12,14 +12,14 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from api.service.application import create
-from api.service.holding import Settings
+from api.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
 @contextmanager
 def client_of(tables: Path, look_every: float = 60) -> Iterator[TestClient]:
-    app = create(Settings(tables, look_every))
+    app = create(Settings(tables=tables, look_every=look_every))
     with TestClient(app, raise_server_exceptions=False, follow_redirects=False) as client:
         yield client
 

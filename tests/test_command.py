@@ -16,16 +16,28 @@ import chess
 import pytest
 from terminal import in_process_of_its_own, kingpair, said, told
 
-from api import arguments, watching
+from api import watching
 from api.failures import EXIT_CODES, EXPLAINED, ExitCode
 from api.progress import Progress, status
+from api.settings import Size
 from coordinator.build import Committed, Event, Listener, Planned, Published, Started
 from workers import _kernels, errors
 from workers.material import Material
 from workers.passlog import Pass
 
 STUDY = ("report", "longest", "zugzwangs", "sample", "export")
-COMMANDS = ("build", "estimate", "probe", "line", "stats", "tables", "verify", "bench", *STUDY)
+COMMANDS = (
+    "build",
+    "estimate",
+    "probe",
+    "line",
+    "stats",
+    "tables",
+    "verify",
+    "config",
+    "bench",
+    *STUDY,
+)
 LONGEST = "8/8/8/8/Q7/5k2/8/K3r3 w - - 0 1"
 
 
@@ -390,4 +402,4 @@ def test_an_estimate_lists_the_closure() -> None:
     [("12GiB", 12 << 30), ("12 gib", 12 << 30), ("1.5G", 1_500_000_000), ("800MB", 800_000_000)],
 )
 def test_memory_is_written_as_people_do(written: str, size: int) -> None:
-    assert arguments.size_of(written) == size
+    assert Size.parse(written) == size

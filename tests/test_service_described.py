@@ -17,7 +17,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from api.service.application import create
-from api.service.holding import Settings
+from api.settings import Settings
 
 CHECKS = [
     not_a_server_error,
@@ -43,7 +43,7 @@ _SCHEMAS: dict[Path, list[Any]] = {}
 
 def _described(tables: Path) -> list[Any]:
     if tables not in _SCHEMAS:
-        schema = schemathesis.openapi.from_asgi("/openapi.json", create(Settings(tables)))
+        schema = schemathesis.openapi.from_asgi("/openapi.json", create(Settings(tables=tables)))
         _SCHEMAS[tables] = [
             result.ok() for result in schema.get_all_operations() if isinstance(result, Ok)
         ]

@@ -6,6 +6,7 @@
     ├── BadMaterial (ValueError)        a name that is no material, or not solved yet
     ├── BadPosition (ValueError)        a FEN that does not parse, or a position the rules forbid
     ├── BadSelection (ValueError)       positions that cannot be, or more than a table has
+    ├── BadSettings (ValueError)        a setting that is unknown or cannot be; says where it stands
     ├── MissingTableError (KeyError)    no table for a material; names it
     ├── DamagedTable (OSError)          truncated, altered, no table at all; names file and block
     ├── ForeignTable (ValueError)       a sound table, but of another material, metric or version
@@ -35,6 +36,10 @@ class BadPosition(KingpairError, ValueError):
 
 class BadSelection(KingpairError, ValueError):
     """A choice among a table's positions that none can meet, or not as many as asked for."""
+
+
+class BadSettings(KingpairError, ValueError):
+    """A setting that nobody knows, or a value that it cannot have, in a file or the environment."""
 
 
 class MissingTableError(KingpairError, KeyError):

@@ -8,8 +8,9 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
 from api.service import operations, page, probing, problems, standard, tables
-from api.service.holding import Holding, Settings
+from api.service.holding import Holding
 from api.service.monitoring import Metrics, Watched
+from api.settings import Settings
 from api.version import components
 
 DESCRIPTION = "Chess endgames without pawns, solved exactly: ask finished tables."

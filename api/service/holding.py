@@ -3,8 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TypeVar
 
 from starlette.concurrency import run_in_threadpool
@@ -12,6 +11,7 @@ from starlette.requests import Request
 
 from api.catalogue import Catalogue
 from api.fifty import LaterPhases
+from api.settings import Settings
 from workers.blockcache import Cold
 from workers.position import Position
 from workers.probe import Tablebase
@@ -23,28 +23,17 @@ Make = Callable[[Survey, bool], Found]
 """What makes an answer of a survey; it waits for the disk only if it is told that it may."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What the command line decides, read once."""
-
-    tables: Path
-    look_every: float = 1.0
-    """Seconds between two looks at the directory."""
-    verbose: bool = False
-
-
 @dataclass
 class Holding:
     """The tables, and what was worked out from them."""
 
     settings: Settings
-    tablebase: Tablebase = field(default_factory=Tablebase)
 
     def __post_init__(self) -> None:
+        self.tablebase = Tablebase(self.settings.cache)
         self.later = LaterPhases(self.tablebase)
         self.catalogue = Catalogue()
-        if not self.tablebase.directories:
-            self.tablebase.add_directory(self.settings.tables)
+        self.tablebase.add_directory(self.settings.tables)
 
     def refresh(self) -> None:
         if self.tablebase.refresh():

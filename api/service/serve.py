@@ -13,8 +13,8 @@ from contextlib import contextmanager
 import uvicorn
 
 from api.service.application import create
-from api.service.holding import Settings
 from api.service.monitoring import log_to_stderr
+from api.settings import Settings
 from workers.errors import CannotServe
 
 GRACE = 5
@@ -35,11 +35,11 @@ class Server(uvicorn.Server):
                 signal.signal(number, handler)
 
 
-def serve(settings: Settings, host: str, port: int, say: Callable[[str], None]) -> None:
+def serve(settings: Settings, say: Callable[[str], None]) -> None:
     """Answer until told to stop by SIGTERM or SIGINT."""
     log_to_stderr(settings.verbose)
     app = create(settings)
-    with listening(host, port) as opened:
+    with listening(settings.host, settings.port) as opened:
         config = uvicorn.Config(
             app,
             log_config=None,

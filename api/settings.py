@@ -1,0 +1,245 @@
+"""What the program is told once and for all: one object, from a file, the environment and flags.
+
+Each setting is a field of `Settings`.  Its name is a key of the file `kingpair.toml`, in capitals
+after `KINGPAIR_` a variable of the environment, and with dashes a flag of the commands that heed
+it.  A flag goes before a variable, a variable before the file, the file before the default; an
+empty variable is none.  The file is the first of these:
+
+    that of `kingpair --config FILE` or of KINGPAIR_CONFIG, which must be there
+    $XDG_CONFIG_HOME/kingpair/kingpair.toml, which is ~/.config/kingpair/kingpair.toml by default
+    /etc/kingpair/kingpair.toml
+
+What is not known, or not of its type, is an error that says where it stands.  A field marked
+SECRET is never printed, by nobody: not by `kingpair config`, an error, or `repr`.
+
+The types are checked by pydantic, which is imported when there is a file or a variable to check:
+importing pydantic-settings, which does no more of this, takes half as long as a whole cold probe.
+"""
+
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import Field, dataclass, field, fields
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+from annotated_types import Ge, Interval
+
+from workers.errors import BadSettings
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+PREFIX = "KINGPAIR_"
+CONFIG = f"{PREFIX}CONFIG"
+NAME = Path("kingpair", "kingpair.toml")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?(?:([kmgt])(i?)b?|b?)", re.IGNORECASE)
+_POWERS = {"k": 1, "m": 2, "g": 3, "t": 4}
+
+
+class Size(int):
+    """Bytes, written as people do: `12GiB`, `12 GB`, `12G`, `500MiB` or `1000000`; without the i,
+    powers of 1000.
+    """
+
+    @classmethod
+    def parse(cls, written: object) -> "Size":
+        matched = None if isinstance(written, bool) else _SIZE.fullmatch(str(written).strip())
+        if matched:
+            number, unit, binary = matched.groups()
+            power = _POWERS[unit.lower()] if unit else 0
+            if size := int(float(number) * (1024 if binary else 1000) ** power):
+                return cls(size)
+        raise ValueError(f"{written!r} is no amount of memory; use one such as 12GiB or 800MiB")
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> Any:
+        from pydantic_core.core_schema import no_info_plain_validator_function
+
+        return no_info_plain_validator_function(cls.parse)
+
+
+class Words(tuple[str, ...]):
+    """A list: an array in the file, separated by commas in a variable."""
+
+    @classmethod
+    def parse(cls, written: object) -> "Words":
+        if isinstance(written, str):
+            return cls(word.strip() for word in written.split(",") if word.strip())
+        if isinstance(written, Sequence) and all(isinstance(word, str) for word in written):
+            return cls(written)
+        raise ValueError("words are wanted: an array of strings, or commas between them")
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> Any:
+        from pydantic_core.core_schema import no_info_plain_validator_function
+
+        return no_info_plain_validator_function(cls.parse)
+
+
+def cores() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def setting(default: Any, help: str) -> Any:
+    """A field that may be seen; a function stands for what it returns."""
+    metadata = {"help": help, "secret": False}
+    if callable(default):
+        return field(default_factory=default, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def secret(help: str) -> Any:
+    """Text that nobody may see: None unless it is set."""
+    return field(default=None, repr=False, metadata={"help": help, "secret": True})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What is in force, read once and passed down."""
+
+    tables: Path = setting(Path("tables"), "where the tables are, and where builds put them")
+    threads: Annotated[int, Interval(ge=1, le=1024)] = setting(
+        cores, "threads at work at once; one a core by default"
+    )
+    memory: Size | None = setting(None, "what a build may hold at most; what is free if not set")
+    cache: Size = setting(Size(256 << 20), "decoded blocks that are kept in memory, in bytes")
+    level: str | None = setting(
+        None, "instruction set of the kernels, v2, v3 or v4; the best there is if not set"
+    )
+    host: str = setting("127.0.0.1", "where the service listens")
+    port: Annotated[int, Interval(ge=0, le=65535)] = setting(
+        8000, "on which port the service listens; 0 for any that is free"
+    )
+    look_every: Annotated[float, Ge(0.01)] = setting(
+        1.0, "seconds between two looks of the service at the directory of tables"
+    )
+    verbose: bool = setting(False, "log every request")
+
+
+KNOWN: Mapping[str, Field[Any]] = MappingProxyType({each.name: each for each in fields(Settings)})
+
+
+class InForce(NamedTuple):
+    """The settings, and where each was said: a flag, a variable, a file, or nowhere."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+
+    def said(self, name: str) -> Any:
+        """The value as it may be shown: JSON has it."""
+        value = getattr(self.settings, name)
+        if KNOWN[name].metadata["secret"]:
+            return None if value is None else "set, not shown"
+        return str(value) if isinstance(value, Path) else value
+
+
+class Source(NamedTuple):
+    """Values as they are written somewhere, and how each is called there."""
+
+    values: Mapping[str, object]
+    called: Mapping[str, str]
+    """By the name of the setting; what a source does not call anything is unknown to it."""
+
+
+def read(
+    flags: Mapping[str, object], file: Path | None = None, environ: Mapping[str, str] = os.environ
+) -> InForce:
+    """What is in force; BadSettings if a source says what is not known or cannot be."""
+    values: dict[str, Any] = {}
+    origins = dict.fromkeys(KNOWN, "default")
+    for source in (_file(file, environ), _environment(environ)):
+        values |= _checked(source)
+        origins |= {name: source.called[name] for name in source.values}
+    given = {name: value for name, value in flags.items() if value is not None}
+    assert given.keys() <= KNOWN.keys()
+    origins |= {name: f"--{name.replace('_', '-')}" for name in given}
+    return InForce(Settings(**values | given), origins)
+
+
+# ---- sources ----
+
+
+def _environment(environ: Mapping[str, str]) -> Source:
+    known = {f"{PREFIX}{name.upper()}": name for name in KNOWN}
+    ours = {key: v for key, v in environ.items() if key.startswith(PREFIX) and v and key != CONFIG}
+    for key in ours:
+        if key not in known:
+            raise BadSettings(_unknown(key, PREFIX))
+    return Source(
+        {known[key]: value for key, value in ours.items()},
+        {name: key for key, name in known.items()},
+    )
+
+
+def _file(named: Path | None, environ: Mapping[str, str]) -> Source:
+    path = _where(named, environ)
+    if path is None:
+        return Source({}, {})
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadSettings(f"cannot read {path}: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadSettings(f"{path} is no TOML: {error}") from error
+    for key in values:
+        if key not in KNOWN:
+            raise BadSettings(f"{path}: {_unknown(key)}")
+    return Source(values, {name: f"{path}: {name}" for name in KNOWN})
+
+
+def _where(named: Path | None, environ: Mapping[str, str]) -> Path | None:
+    if named is None and (variable := environ.get(CONFIG)):
+        named = Path(variable)
+    if named is not None:
+        return named
+    return next((path for path in _usual(environ) if os.path.isfile(path)), None)
+
+
+def _usual(environ: Mapping[str, str]) -> Iterator[Path]:
+    """Where nobody has a home, and where it may not be looked into, there is none."""
+    yield Path(os.path.expanduser(environ.get("XDG_CONFIG_HOME") or "~/.config"), NAME)
+    yield Path("/etc", NAME)
+
+
+def _unknown(key: str, prefix: str = "") -> str:
+    """What to say of a key that is no setting: the nearest that is one, or all."""
+    near = difflib.get_close_matches(key.removeprefix(prefix).lower(), KNOWN, n=1)
+    if near:
+        meant = f"{prefix}{near[0].upper()}" if prefix else near[0]
+        return f"{key} is no setting of kingpair; did you mean {meant}?"
+    return f"{key} is no setting of kingpair; there are {', '.join(KNOWN)}"
+
+
+# ---- types ----
+
+
+def _checked(source: Source) -> dict[str, Any]:
+    """Its values with their types."""
+    if not source.values:
+        return {}
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        checked = TypeAdapter(Settings).validate_python(source.values)
+    except ValidationError as error:
+        raise BadSettings(_wrong(source, error)) from None
+    return {name: _home(getattr(checked, name)) for name in source.values}
+
+
+def _wrong(source: Source, error: "ValidationError") -> str:
+    first = error.errors(include_url=False)[0]
+    name = str(first["loc"][0])
+    why = first["msg"].removeprefix("Value error, ")
+    why = f"{why[:1].lower()}{why[1:]}"
+    if KNOWN[name].metadata["secret"]:
+        return f"{source.called[name]}: {first['type'].replace('_', ' ')}, and it is a secret"
+    return f"{source.called[name]} = {first['input']!r}: {why}"
+
+
+def _home(value: object) -> object:
+    return Path(os.path.expanduser(value)) if isinstance(value, Path) else value
