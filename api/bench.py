@@ -21,11 +21,12 @@ from api.settings import cores
 from api.signature import Signature, signature
 from api.text import columns, count
 from api.version import versions
-from coordinator.build import Directory, Request, build
+from coordinator.build import Request, build
 from workers.material import Material, closure
 from workers.metric import Metric
 from workers.probe import open_tablebase
 from workers.threads import Threads
+from workers.workshop import Tables
 
 READ = Material.parse("KQvKR")
 
@@ -75,7 +76,7 @@ def _rates(quick: bool) -> list[Rate]:
 
 
 def _analysed(out: Path, n: int, repeats: int) -> Iterator[Rate]:
-    directory = Directory(out, Metric.DTC)
+    directory = Tables(out, Metric.DTC)
     with Threads(n) as threads:
         yield from Steps(SUBJECT, directory, threads, repeats).all_kernels()
         yield from Steps(KING_ALONE, directory, threads, repeats).king_alone()

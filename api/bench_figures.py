@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import count
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -18,18 +19,18 @@ from typing import NamedTuple
 from api.bandwidth import best_of
 from api.bench_steps import NoLog, Unlogged
 from api.bench_streams import some_fens
-from coordinator.build import Directory, Request, build
-from coordinator.solve import passes
+from coordinator.build import Request, build
 from workers.analysis import Analysis
 from workers.domain import domain_of
 from workers.errors import CannotBuild
 from workers.exits import Exits, exits_of
 from workers.material import STRONGER, WEAKER, Material, closure, every
 from workers.metric import Metric
-from workers.passlog import PassLog
+from workers.passlog import Pass, PassLog
 from workers.probe import open_tablebase
 from workers.table import table_name
 from workers.threads import Threads
+from workers.workshop import Tables
 
 METRIC = Metric.DTC
 FIVE_MEN = ("KQRvKR", "KRBvKR", "KBBvKN")
@@ -162,7 +163,7 @@ def _megabytes(out: Path, name: str) -> float:
 
 def _log_share(out: Path, name: str, threads: int, repeats: int) -> Figure:
     """Time beyond that of solving without a log, as a share of it."""
-    material, directory = Material.parse(name), Directory(out, METRIC)
+    material, directory = Material.parse(name), Tables(out, METRIC)
     with Threads(threads) as pool:
         exits = exits_of(material, METRIC, directory, pool)
         without = best_of(repeats, lambda: _solve_unlogged(material, exits, pool))
@@ -186,9 +187,16 @@ def _solve_logged(out: Path, material: Material, exits: Sequence[Exits], threads
 
 
 def _solve(analysis: Analysis) -> None:
+    """All passes, one after the other."""
     analysis.prepare()
-    for _ in passes(analysis, -1):
-        pass
+    won, lost = 0, analysis.lose_at_once().total
+    analysis.log.commit(Pass(0, won, lost, False))
+    for depth in count(1):
+        won, lost = analysis.win(depth).total, analysis.lose(depth).total
+        over = depth >= analysis.last_exit and not lost
+        analysis.log.commit(Pass(depth, won, lost, over))
+        if over:
+            break
     analysis.log.flush()
     analysis.close()
 

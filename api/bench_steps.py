@@ -14,13 +14,14 @@ share is a lower limit, and small where a step has much to compute and little to
 """
 
 from collections.abc import Iterator
+from concurrent.futures import Future
 
 import numpy as np
 from numpy.typing import NDArray
 
 from api.bandwidth import Rate, best_of
 from api.bench_streams import Streams
-from workers.analysis import Analysis, Step
+from workers.analysis import Analysis, Findings, Step
 from workers.bits import Layer
 from workers.domain import domain_of
 from workers.exits import Tables, exits_of
@@ -53,8 +54,9 @@ class NoLog(PassLog):
     def append(self, found: Found, packed: tuple[bytes, list[int]]) -> None:
         pass
 
-    def commit(self, done: Pass) -> None:
+    def commit(self, done: Pass) -> "Future[None]":
         self.passes.append(done)
+        return Future()
 
     def flush(self) -> None:
         pass
@@ -66,14 +68,14 @@ class NoLog(PassLog):
 class Unlogged(Analysis):
     """The steps alone: nothing is packed either."""
 
-    def _find(self, step: Step, layer: Layer, found: Found, log: PassLog) -> int:
+    def _find(self, step: Step, layer: Layer, found: Found, log: PassLog) -> Findings:
         def job(chunk: Chunk) -> int:
             tally = np.zeros(len(chunk), np.uint64)
             with self._scratches.lend() as scratch:
                 step(chunk, tally, scratch)
             return int(tally.sum())
 
-        return sum(self._threads.map(job, self._chunks))
+        return Findings(self._threads.map(job, self._chunks), {})
 
 
 class Snapshot:

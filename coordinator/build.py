@@ -1,331 +1,146 @@
-"""A build: the closure of some materials, wave by wave, each solved for both colours and
-published as a table.
+"""A build in this process: the closure of some materials, each solved for both colours, published
+as a table and verified.
 
-What is there already and sound is not built again; what an interrupted run logged is gone on
-from.  A material's logs lie beside the tables in `.MATERIAL.METRIC.build/` until its table has
-its name.
+    events = [admitted, the nodes that there are]
+    for each event:  build, commands = step(build, event)              (coordinator.step)
+                     perform the commands, which leads to more events  (coordinator.local)
 
-    for each material of each wave:
-        exits from the smaller tables
-        for each colour that has men: passes, logged and committed          (coordinator.solve)
-        paint the columns from the logs, publish                            (workers.painting)
-        verify what was published, drop the logs                            (workers.verify)
+There is one node for each worker asked for, with one core: one domain is solved after the other,
+each with all threads.  Nothing is tried twice: what was committed is kept, and the same request
+goes on from there.  A material's logs lie beside the tables until its table is verified.
 """
 
 import fcntl
 import os
-import shutil
-import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from queue import SimpleQueue
 
-from coordinator.plan import Estimate, check_directory, check_memory, estimate, waves
-from coordinator.solve import is_over, passes
-from workers.analysis import Analysis
-from workers.domain import Domain, domain_of
-from workers.errors import CannotBuild, DamagedTable, ForeignTable
-from workers.exits import Exits, exits_of
-from workers.material import STRONGER, WEAKER, Material
-from workers.metric import Metric
-from workers.painting import Logs, Painter
-from workers.passlog import Pass, PassLog
-from workers.table import (
-    COMPACT,
-    PLAIN,
-    Counts,
-    Identity,
-    Part,
-    Table,
-    partial_of,
-    publish,
-    table_name,
+from coordinator.closure import estimates, plan_of, sorted_out
+from coordinator.commands import (
+    AwaitNodes,
+    Call,
+    Clear,
+    Command,
+    Create,
+    Do,
+    MakePlan,
 )
+from coordinator.domains import Node, Policy
+from coordinator.events import Admitted, NodesAwaited, NodesJoined
+from coordinator.events import Event as StepEvent
+from coordinator.events import Planned as PlanMade
+from coordinator.local import Local
+from coordinator.plan import Estimate, check_directory, check_memory, waves
+from coordinator.request import (
+    Committed,
+    Event,
+    Listener,
+    Painting,
+    Planned,
+    Published,
+    Request,
+    Started,
+    Verified,
+)
+from coordinator.state import Build, State
+from coordinator.step import step
+from coordinator.tasks import Site, created
+from coordinator.telling import Telling
+from workers.errors import CannotBuild
+from workers.material import Material
+from workers.table import partial_of
 from workers.threads import Threads
-from workers.verify import verify
+from workers.worker import Worker, verified
+from workers.workshop import Tables
 
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What is asked for, and how it is to be built."""
-
-    materials: tuple[Material, ...]
-    out: Path
-    metric: Metric = Metric.DTC
-    threads: int = 1
-    memory: int | None = None
-    resume: bool = True
-    force: bool = False
-    compact: bool = False
-    verify: bool = True
-
-
-# ---- what happens, for whoever watches ----
-
-
-class Planned(NamedTuple):
-    """The waves of what is to be built, and what is there already."""
-
-    waves: tuple[tuple[Material, ...], ...]
-    present: tuple[Material, ...]
-
-
-class Started(NamedTuple):
-    material: Material
-
-
-class Committed(NamedTuple):
-    """A pass is in the log; `decided` counts all positions of this analysis so far."""
-
-    material: Material
-    winner: int
-    passed: Pass
-    decided: int
-    seconds: float
-
-
-class Painting(NamedTuple):
-    material: Material
-
-
-class Published(NamedTuple):
-    material: Material
-    bytes: int
-    seconds: float
-    counts: Counts
-
-
-class Verified(NamedTuple):
-    """Every value of a table follows from its successors."""
-
-    material: Material
-    seconds: float
-
-
-Event = Planned | Started | Committed | Painting | Published | Verified
-Listener = Callable[[Event], None]
-
-
-# ---- the build ----
-
-
-class Directory:
-    """The tables of one directory, opened once each."""
-
-    def __init__(self, path: Path, metric: str) -> None:
-        self.path, self.metric = path, metric
-        self._open: dict[Material, Table] = {}
-
-    def columns(self, material: Material) -> Table:
-        if material not in self._open:
-            self._open[material] = Table(self.path / table_name(material, self.metric))
-        return self._open[material]
-
-    def smaller(self, material: Material) -> dict[str, str]:
-        """The digests of the tables that a material rests on."""
-        names = sorted({c.material for c in material.captures() if c.material.letters})
-        return {str(m): self.columns(m).digest for m in names}
-
-    def has(self, material: Material) -> bool:
-        """Whether the material's table is there, sound, and rests on the smaller tables that are
-        there.
-        """
-        path = self.path / table_name(material, self.metric)
-        if not path.exists():
-            return False
-        try:
-            return self.columns(material).smaller == self.smaller(material)
-        except FileNotFoundError:
-            return False
-        except (DamagedTable, ForeignTable) as error:
-            raise type(error)(f"{error} (kingpair build --force {material})") from error
-
-    def forget(self, material: Material) -> None:
-        """Another table has taken the name: what was open is not what is there."""
-        if (table := self._open.pop(material, None)) is not None:
-            table.close()
-
-    def close(self) -> None:
-        for table in self._open.values():
-            table.close()
+_UNLIMITED = 1 << 62
 
 
 def build(request: Request, listen: Listener) -> None:
     """Build everything asked for that is not there; raise CannotBuild if it cannot be done."""
     if not request.out.exists():
-        check_memory(_estimates(request, waves(request.materials)), request.memory)
+        check_memory(estimates(request, waves(request.materials)), request.memory)
     check_directory(request.out, ())
     with _alone(request.out):
-        directory = Directory(request.out, request.metric)
+        directory = Tables(request.out, request.metric)
         try:
-            _build(request, directory, listen)
+            InProcess(request, directory, listen).run()
         finally:
             directory.close()
 
 
-def _build(request: Request, directory: Directory, listen: Listener) -> None:
-    todo, present = _sorted_out(request, directory)
-    estimates = _estimates(request, todo)
-    check_memory(estimates, request.memory)
-    check_directory(request.out, estimates)
-    listen(Planned(todo, present))
-    with Threads(request.threads) as threads:
-        solver = Solver(request, directory, threads, listen)
+class InProcess:
+    """Performs what a build asks for, on threads of this process."""
+
+    def __init__(self, request: Request, directory: Tables, listen: Listener) -> None:
+        self._request, self._directory, self._listen = request, directory, listen
+        self._site = Site(request.out, request.metric, request.compact)
+        self._telling = Telling(listen, directory.columns)
+        self._events: SimpleQueue[StepEvent] = SimpleQueue()
+        self._local = Local(self._make, self._events)
+
+    def run(self) -> None:
+        build = Build("build")
+        self._events.put(Admitted())
+        nodes = (Node(f"node{i}", 1, _UNLIMITED) for i in range(self._request.workers))
+        self._events.put(NodesJoined(tuple(nodes)))
+        with self._local:
+            while not build.state.has_ended:
+                build, commands = step(build, self._events.get())
+                for command in commands:
+                    self._telling.hear(command)
+                    self._perform(command)
+        if build.state is not State.SUCCEEDED:
+            raise next(iter(self._local.errors), CannotBuild(build.reason))
+
+    def _perform(self, command: Command) -> None:
+        match command:
+            case MakePlan(attempt):
+                self._events.put(self._plan(attempt))
+            case Do(call, task):
+                self._local.do(call, task)
+            case AwaitNodes(number):  # there will never be others
+                self._events.put(NodesAwaited(number))
+            case Clear(domain):
+                self._directory.workshop(Material.parse(domain)).clear()
+
+    def _make(self, call: Call, task: Create) -> Worker:
+        threads = max(1, self._request.threads // self._request.workers)
+        return created(self._site, self._directory, call, task, threads)
+
+    def _plan(self, attempt: int) -> PlanMade:
+        """Sort out what is to be done, refuse what cannot be, clear away what is not needed."""
+        request, directory = self._request, self._directory
+        todo, present = sorted_out(request, directory)
+        needed = estimates(request, todo)
+        check_memory(needed, request.memory)
+        check_directory(request.out, needed)
+        self._listen(Planned(todo, present))
         for material in present:
-            solver.clear_remains(material)
-        for wave in todo:
-            for material in wave:
-                solver.solve(material)
+            self._clear_remains(material)
+        if not request.resume:
+            for wave in todo:
+                for material in wave:
+                    directory.workshop(material).clear()
+        policy = Policy(grain=request.grain, attempts=1, setbacks=0)
+        plan = plan_of(request, directory, todo, present, policy)
+        self._telling.planned(plan)
+        return PlanMade(attempt, plan)
 
-
-def _estimates(request: Request, todo: Iterable[Iterable[Material]]) -> list[Estimate]:
-    return [
-        estimate(material, request.threads, request.metric) for wave in todo for material in wave
-    ]
-
-
-def _logs_at(request: Request, material: Material) -> Path:
-    return request.out / f".{material}.{request.metric}.build"
-
-
-def _sorted_out(
-    request: Request, directory: Directory
-) -> tuple[tuple[tuple[Material, ...], ...], tuple[Material, ...]]:
-    """The waves of what is missing, and what is there.  What rests on a table to be built is
-    built again.
-    """
-    todo: list[tuple[Material, ...]] = []
-    present: list[Material] = []
-    missing: set[Material] = set()
-    for wave in waves(request.materials):
-        for material in wave:
-            forced = request.force and material in request.materials
-            stale = any(capture.material in missing for capture in material.captures())
-            if forced or stale or not directory.has(material):
-                missing.add(material)
-            else:
-                present.append(material)
-        if left := tuple(m for m in wave if m in missing):
-            todo.append(left)
-    return tuple(todo), tuple(present)
-
-
-@dataclass
-class Solver:
-    """Solves one material after another with one pool of threads."""
-
-    request: Request
-    directory: Directory
-    threads: Threads
-    listen: Listener
-
-    def solve(self, material: Material) -> None:
-        start = time.monotonic()
-        self.listen(Started(material))
-        domain = domain_of(material)
-        smaller = self.directory.smaller(material)
-        logs_at = _logs_at(self.request, material)
-        if not self.request.resume:
-            shutil.rmtree(logs_at, ignore_errors=True)
-        with _logs(logs_at, material, self.request.metric, smaller) as logs:
-            self._analyse(domain, logs)
-            self.listen(Painting(material))
-            counts = self._publish(domain, logs, Identity(material, self.request.metric, smaller))
-        self.directory.forget(material)
-        size = self.directory.columns(material).bytes
-        self.listen(Published(material, size, time.monotonic() - start, counts))
-        self._verify(material)
-        shutil.rmtree(logs_at)
-
-    def clear_remains(self, material: Material) -> None:
+    def _clear_remains(self, material: Material) -> None:
         """A run that died after, or while replacing, a table that is there left what is not needed
         once the table has been verified.
         """
-        logs_at = _logs_at(self.request, material)
-        if logs_at.exists():
-            self._verify(material)
-            shutil.rmtree(logs_at)
-        partial_of(self._path(material)).unlink(missing_ok=True)
-
-    def _path(self, material: Material) -> Path:
-        return self.request.out / table_name(material, self.request.metric)
-
-    def _verify(self, material: Material) -> None:
-        """A table that contradicts itself does not stay."""
-        if not self.request.verify:
-            return
-        columns = self.directory.columns
-        verdict = verify(columns(material), columns, self.threads)
-        if verdict.fault is not None:
-            path = self._path(material)
-            self.directory.forget(material)
-            path.unlink()
-            raise DamagedTable(f"{path}: {verdict.fault}; removed, please report this")
-        self.listen(Verified(material, verdict.seconds))
-
-    def _analyse(self, domain: Domain, logs: Logs) -> None:
-        waiting = [winner for winner, log in logs.items() if not is_over(log.passes)]
-        if not waiting:
-            return
-        exits = exits_of(domain.material, self.request.metric, self.directory, self.threads)
-        for winner in waiting:
-            self._passes(domain, winner, exits[winner], logs[winner])
-
-    def _passes(self, domain: Domain, winner: int, exits: Exits, log: PassLog) -> None:
-        analysis = Analysis(domain, winner, exits, self.threads, log)
-        analysis.prepare()
-        if log.passes:
-            analysis.replay()
-        decided = sum(p.won + p.lost for p in log.passes)
-        start = time.monotonic()
-        with closing(analysis):
-            for passed in passes(analysis, log.depth):
-                decided += passed.won + passed.lost
-                now = time.monotonic()
-                self.listen(Committed(domain.material, winner, passed, decided, now - start))
-                start = now
-        log.flush()
-
-    def _publish(self, domain: Domain, logs: Logs, identity: Identity) -> Counts:
-        packing = COMPACT if self.request.compact else PLAIN
-        painter = Painter(domain, logs, self.threads, packing)
-        counts: Counts = {}
-
-        def parts() -> Iterator[Part]:
-            yield from painter.parts(identity)
-            counts.update(painter.counts())
-
-        publish(self._path(identity.material), identity, painter.dtype, parts(), counts)
-        return counts
-
-
-@contextmanager
-def _logs(at: Path, material: Material, metric: str, smaller: dict[str, str]) -> Iterator[Logs]:
-    """The logs of the analyses of each colour that has men to win with."""
-    sides = [s for s, men in ((STRONGER, material.stronger), (WEAKER, material.weaker)) if men]
-    logs: Logs = {}
-    try:
-        at.mkdir(exist_ok=True)
-        for winner in sides:
-            identity: dict[str, object] = {
-                "material": str(material),
-                "metric": metric,
-                "winner": winner,
-                "smaller": smaller,
-            }
-            logs[winner] = PassLog(
-                at / f"{'stronger' if winner == STRONGER else 'weaker'}.log", identity
-            )
-        yield logs
-    except DamagedTable:
-        raise
-    except OSError as error:
-        raise CannotBuild(f"cannot write {at}: {error.strerror or error}") from error
-    finally:
-        for log in logs.values():
-            log.close()
+        workshop = self._directory.workshop(material)
+        if workshop.exists():
+            if self._request.verify:
+                with Threads(self._request.threads) as threads:
+                    seconds = verified(self._directory, material, threads)
+                self._listen(Verified(material, seconds))
+            workshop.clear()
+        partial_of(self._directory.table_path(material)).unlink(missing_ok=True)
 
 
 @contextmanager
@@ -341,3 +156,18 @@ def _alone(out: Path) -> Iterator[None]:
         ) from None
     finally:
         os.close(fd)
+
+
+__all__ = [
+    "Committed",
+    "Estimate",
+    "Event",
+    "Listener",
+    "Painting",
+    "Planned",
+    "Published",
+    "Request",
+    "Started",
+    "Verified",
+    "build",
+]

@@ -119,6 +119,7 @@ class Publish:
     """Make the table of its parts and give it its name; one that is there and the same will do."""
 
     parts: tuple[int, ...]  # the incarnation that wrote part 0, 1, ...
+    logs: tuple[tuple[int, tuple[Stretch, ...]], ...]  # by winner
 
 
 @dataclass(frozen=True, slots=True)

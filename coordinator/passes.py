@@ -207,7 +207,8 @@ def _paint(run: Run, team: Team, out: Out) -> Run:
     """Every worker begins with a part; `_painted` hands out the others."""
     tasks = list(zip(range(len(team.shares)), _unpainted(run, team), strict=False))
     if not tasks:
-        publish = Publish(tuple(run.parts[part] for part in range(run.part_count)))
+        parts = tuple(run.parts[part] for part in range(run.part_count))
+        publish = Publish(parts, run.logs())
         return ask(run, team, Stage.PUBLISH, [(0, publish)], out)
     return ask(run, team, Stage.PAINT, tasks, out)
 

@@ -21,9 +21,10 @@ from coordinator.build import (
     build,
 )
 from workers.errors import CannotBuild, DamagedTable
-from workers.material import Material
+from workers.material import STRONGER, Material
 from workers.passlog import Pass, PassLog
 from workers.table import Table
+from workers.workshop import Tables
 
 KQVKR = Material.parse("KQvKR")
 
@@ -256,10 +257,11 @@ def test_a_filesystem_that_fills_up_can_be_given_room(tables: Path, tmp_path: Pa
 
 def test_a_table_that_contradicts_itself_does_not_stay(tmp_path: Path) -> None:
     # A log that says that nothing is won, as a fault in the kernels might have left it.
-    logs = tmp_path / ".KQvK.dtc.build"
-    logs.mkdir()
-    identity = {"material": "KQvK", "metric": "dtc", "winner": 0, "smaller": {}}
-    log = PassLog(logs / "stronger.log", identity)
+    workshop = Tables(tmp_path, "dtc").workshop(Material.parse("KQvK"))
+    workshop.path.mkdir()
+    identity = workshop.identity(STRONGER, {})
+    whole = {"workers": 1, "partitions": list(range(462)), "together": 462}
+    log = PassLog(workshop.log(STRONGER, incarnation=1, worker=0), identity | whole)
     log.commit(Pass(0, 0, 0, True))
     log.close()
     with pytest.raises(DamagedTable, match=r"KQvK\.dtc\.arrow: row \d+ of column .* is 0 \(draw\)"):

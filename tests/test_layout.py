@@ -139,8 +139,4 @@ def test_every_module_is_reached_from_the_command() -> None:
     parents = {name.rpartition(".")[0] for name in reached}
     # The reference twin is the definition that the tests hold the kernels to.
     defining = {"workers.reference"}
-    # The coordinator as a pure function, with its journal: proved by the simulator, not yet what
-    # `coordinator.build` runs over.
-    coming = graph.find_upstream_modules("coordinator.journal") | {"coordinator.journal"}
-    defining |= {name for name in coming if name.startswith("coordinator.")}
     assert graph.modules - reached - parents - set(PACKAGES) - defining == set()

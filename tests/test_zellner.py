@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from workers import _kernels
 from workers.bits import zeros
-from workers.domain import ALL_PAIRS, popcount
+from workers.domain import popcount
 from workers.geometry import PAIRS, SQUARES, king_arrays, on_diagonal
 from workers.material import Material
 from workers.probe import open_tablebase
+from workers.share import WHOLE
 from workers.statistics import labelled
 
 LONE, BISHOPS = 0, 1  # the sides, the lone king's first in a pair
@@ -42,7 +43,7 @@ ONE_OF_EACH: NDArray[np.uint64] = np.packbits(
 def stored(to_move: int) -> Iterator[int]:
     """For each pair how many positions."""
     men = [("B", BISHOPS), ("B", BISHOPS)]
-    domain = _kernels.Domain(men, *king_arrays(), ALL_PAIRS)
+    domain = _kernels.Domain(men, *king_arrays(), WHOLE.own)
     scratch = _kernels.Scratch(domain)
     for pair in range(len(PAIRS)):
         legal = zeros(domain.rows * 64, np.uint64)

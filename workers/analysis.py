@@ -13,26 +13,62 @@ pass, deepest first so that each position is in one of them, and wait in a file.
 What a pass finds goes to the pass log the moment a chunk of partitions is done; depths are not kept
 here.
 
-Memory: four bitmaps of 462 x 64^m / 8 bytes, five with freed layers, and 3 partitions of scratch a
-thread.
+A worker that owns some of the partitions does all this for its own.  Of those around them it keeps
+copies: a step is given what the last one found there, packed, and takes W_n out of the copy of
+open_w.  Nothing else of them is ever looked at.
+
+Memory: four bitmaps of 64^m / 8 bytes for each partition held, five with freed layers, and 3
+partitions of scratch a thread.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from workers import _kernels
 from workers.bits import Layer
 from workers.domain import Domain
 from workers.exits import Exits, Sets
-from workers.geometry import PAIRS
-from workers.passlog import Found, Pass, PassLog, Stream
+from workers.history import History
+from workers.passlog import Found, PassLog, Stream
 from workers.threads import Chunk, Threads, chunks_of
 
 Tally = NDArray[np.uint64]  # distinct positions found, per partition
 Step = Callable[[Chunk, Tally, _kernels.Scratch], None]
+Packed = tuple[bytes, list[int]]
+
+
+class Parcel(NamedTuple):
+    """A frontier on its way to another worker: some partitions, their streams in one buffer, and
+    where each ends.
+    """
+
+    partitions: list[int]
+    ends: list[int]
+    streams: pa.Buffer
+
+    def each(self) -> Iterator[tuple[int, Stream]]:
+        data = np.frombuffer(self.streams, np.uint8)
+        for pair, (start, end) in zip(self.partitions, pairwise([0, *self.ends]), strict=True):
+            yield pair, data[start:end]
+
+
+class Findings(NamedTuple):
+    """What a step found: distinct positions in each partition of the share, and what of it other
+    workers read.
+    """
+
+    counts: list[int]
+    parcels: dict[int, Parcel]
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts)
 
 
 class Analysis:
@@ -44,12 +80,14 @@ class Analysis:
         self.domain, self.winner, self.exits, self.log = domain, winner, exits, log
         self._threads = threads
         self._scratches = threads.scratches(domain)
-        self._chunks = chunks_of(domain.axes)
+        self._share = domain.share
+        self._chunks = chunks_of(domain.axes, self._share.own)
+        self._around = chunks_of(domain.axes, self._share.halo)
         self.open_w, self.open_l, self.won, self.lost = (self._layer() for _ in range(4))
         self._freed: Freed | None = None
 
     def _layer(self) -> Layer:
-        return Layer(len(PAIRS), self.domain.kernel.rows)
+        return Layer(self._share.held, self.domain.kernel.rows)
 
     @property
     def last_exit(self) -> int:
@@ -63,8 +101,8 @@ class Analysis:
         if self.exits.never:
             self._free()
 
-    def lose_at_once(self) -> int:
-        """L_0; how many distinct positions."""
+    def lose_at_once(self) -> Findings:
+        """L_0."""
 
         def step(chunk: Chunk, tally: Tally, scratch: _kernels.Scratch) -> None:
             _kernels.lose_at_once(
@@ -82,8 +120,9 @@ class Analysis:
 
         return self._find(step, self.lost, Found(0, False, 0), self.log)
 
-    def win(self, depth: int) -> int:
-        """W_n; how many distinct positions."""
+    def win(self, depth: int, inbound: Sequence[Parcel] = ()) -> Findings:
+        """W_n, given what others found of L_{n-1}."""
+        self._receive(inbound, self.lost)
         step = partial(
             self._capture_or_come_from,
             self.winner,
@@ -94,8 +133,9 @@ class Analysis:
         )
         return self._find(step, self.won, Found(depth, True, 0), self.log)
 
-    def lose(self, depth: int) -> int:
-        """L_n; how many distinct positions."""
+    def lose(self, depth: int, inbound: Sequence[Parcel] = ()) -> Findings:
+        """L_n, given what others found of W_n."""
+        self._receive(inbound, self.won, self.open_w)
 
         def step(chunk: Chunk, tally: Tally, scratch: _kernels.Scratch) -> None:
             if self._freed is not None:
@@ -116,26 +156,56 @@ class Analysis:
 
         return self._find(step, self.lost, Found(depth, False, 0), self.log)
 
-    def commit(self, done: Pass) -> None:
-        self.log.commit(done)
-
     def close(self) -> None:
         if self._freed is not None:
             self._freed.log.close()
 
-    def _find(self, step: Step, layer: Layer, found: Found, log: PassLog) -> int:
+    def _find(self, step: Step, layer: Layer, found: Found, log: PassLog) -> Findings:
         """Run a step over all chunks; log what it found the moment a chunk is done."""
 
-        def job(chunk: Chunk) -> int:
+        def job(chunk: Chunk) -> tuple[Tally, Packed | None]:
             tally = np.zeros(len(chunk), np.uint64)
             with self._scratches.lend() as scratch:
                 step(chunk, tally, scratch)
-            if total := int(tally.sum()):
-                packed = _kernels.pack(self.domain.kernel, chunk, layer.kernel)
-                log.append(found._replace(chunk=int(chunk[0])), packed)
-            return total
+            if not tally.any():
+                return tally, None
+            packed = _kernels.pack(self.domain.kernel, chunk, layer.kernel)
+            log.append(found._replace(chunk=int(chunk[0])), packed)
+            return tally, packed if self._share.readers else None
 
-        return sum(self._threads.map(job, self._chunks))
+        done = self._threads.map(job, self._chunks)
+        counts = [int(count) for tally, _ in done for count in tally]
+        return Findings(counts, self._parcels(packed for _, packed in done))
+
+    def _parcels(self, found: Iterable[Packed | None]) -> dict[int, Parcel]:
+        """What is in some worker's halo and holds anything, in one parcel for each such worker."""
+        readers = self._share.readers
+        sent: dict[int, dict[int, memoryview]] = {reader: {} for reader in readers}
+        empty = 8 * -(-self.domain.kernel.rows // 64)  # a stream without a row
+        for chunk, packed in zip(self._chunks, found, strict=True):
+            if packed is None:
+                continue
+            streams, ends = memoryview(packed[0]), packed[1]
+            for pair, (start, end) in zip(map(int, chunk), pairwise([0, *ends]), strict=True):
+                for reader, wanted in readers.items():
+                    if end - start > empty and pair in wanted:
+                        sent[reader][pair] = streams[start:end]
+        return {reader: _parcel(of) for reader, of in sent.items() if of}
+
+    def _receive(self, inbound: Sequence[Parcel], layer: Layer, less: Layer | None = None) -> None:
+        """Take what others found into the copies of their partitions."""
+        kernel = self.domain.kernel
+        layer.live[self._share.places[self._share.halo]] = 0
+
+        def job(item: tuple[int, Stream]) -> None:
+            pair, stream = item
+            sound = _kernels.restore(kernel, pair, stream, layer.kernel)
+            if less is not None:
+                sound &= _kernels.take_out(kernel, pair, stream, less.kernel)
+                _kernels.refresh(kernel, pair, less.kernel)
+            assert sound, f"a frontier that does not unpack, of partition {pair}"
+
+        self._threads.map(job, (item for parcel in inbound for item in parcel.each()))
 
     def _capture_or_come_from(
         self,
@@ -175,7 +245,7 @@ class Analysis:
                     scratch,
                 )
 
-        self._threads.map(job, self._chunks)
+        self._threads.map(job, (*self._chunks, *self._around))
 
     # ---- exits that carry a depth ----
 
@@ -187,7 +257,8 @@ class Analysis:
 
         def less_those_without(chunk: Chunk) -> None:
             for pair in map(int, chunk):
-                part = slice(pair * size, (pair + 1) * size)
+                at = int(self._share.places[pair]) * size
+                part = slice(at, at + size)
                 bound.words[part] &= ~self.open_l.words[part]
                 _kernels.refresh(self.domain.kernel, pair, bound.kernel)
 
@@ -210,28 +281,46 @@ class Analysis:
 
     # ---- going on from a log ----
 
-    def replay(self) -> None:
-        """After `prepare`: take out all that the log found, and put back the last lost layer."""
-        last = self.log.depth
+    def replay(self, history: History) -> dict[int, Parcel]:
+        """After `prepare`: take out all that was found, and put back the last lost layer; what of
+        it other workers read.
+        """
+        last = history.depth
 
-        def job(chunk: Chunk) -> None:
+        def own(chunk: Chunk) -> None:
             if self._freed is not None:
                 self._freed.release(self.domain, last, chunk, self.open_l)
-            for found, streams in self.log.streams(chunk):
-                self._take_out(chunk, found, streams, last)
+            around(chunk)
+
+        def around(chunk: Chunk) -> None:
+            for found, streams in history.layers(chunk):
+                self._take_out(found, streams, last)
             for pair in map(int, chunk):
                 _kernels.refresh(self.domain.kernel, pair, self.open_w.kernel)
                 _kernels.refresh(self.domain.kernel, pair, self.open_l.kernel)
 
-        self._threads.map(job, self._chunks)
+        self._threads.map(own, self._chunks)
+        self._threads.map(around, self._around)
+        if not self._share.readers:
+            return {}
+        return self._parcels(
+            _kernels.pack(self.domain.kernel, chunk, self.lost.kernel) for chunk in self._chunks
+        )
 
-    def _take_out(self, chunk: Chunk, found: Found, streams: list[Stream], last: int) -> None:
+    def _take_out(self, found: Found, streams: dict[int, Stream], last: int) -> None:
         kernel, open_ = self.domain.kernel, self.open_w if found.won else self.open_l
-        for pair, stream in zip(map(int, chunk), streams, strict=True):
+        for pair, stream in streams.items():
             sound = _kernels.take_out(kernel, pair, stream, open_.kernel)
             if found.depth == last and not found.won:
                 sound &= _kernels.restore(kernel, pair, stream, self.lost.kernel)
             assert sound, "a stream whose checksum held does not unpack"
+
+
+def _parcel(streams: dict[int, memoryview]) -> Parcel:
+    ends: list[int] = []
+    for stream in streams.values():
+        ends.append((ends[-1] if ends else 0) + len(stream))
+    return Parcel(list(streams), ends, pa.py_buffer(b"".join(streams.values())))
 
 
 class Freed:
@@ -246,7 +335,7 @@ class Freed:
     def load(self, domain: Domain, depth: int, chunk: Chunk) -> None:
         """Make the layer that of a depth, for the partitions of a chunk."""
         streams = self.log.layer(Found(depth, False, int(chunk[0])))
-        self.layer.live[chunk] = 0
+        self.layer.live[domain.share.places[chunk]] = 0
         for pair, stream in zip(map(int, chunk), streams, strict=False):
             if stream.any():
                 _kernels.restore(domain.kernel, pair, stream, self.layer.kernel)

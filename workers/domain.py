@@ -18,19 +18,20 @@ from workers import _kernels
 from workers.bits import Words, zeros
 from workers.geometry import DIAGONAL, MIRROR, PAIRS, TURN, king_arrays
 from workers.material import Material
-
-ALL_PAIRS: NDArray[np.int16] = np.arange(len(PAIRS), dtype=np.int16)
+from workers.share import WHOLE, Share
 
 
 class Domain:
-    """The kernels' view of a material, with the masks of its canonical slots."""
+    """The kernels' view of a material, or of a share of it, with the masks of its canonical
+    slots.
+    """
 
-    def __init__(self, material: Material) -> None:
-        self.material = material
+    def __init__(self, material: Material, share: Share = WHOLE) -> None:
+        self.material, self.share = material, share
         self.axes = len(material.letters)
         self.slots = 64**self.axes
         men = list(zip(material.letters, material.sides, strict=True))
-        self.kernel = _kernels.Domain(men, *king_arrays(), ALL_PAIRS)
+        self.kernel = _kernels.Domain(men, *king_arrays(), share.places)
         self.words = self.kernel.rows * 64
         self.canonical = zeros(2 * self.words, np.uint64)
         for diagonal in (False, True):

@@ -10,6 +10,7 @@
     ├── MissingTableError (KeyError)    no table for a material; names it
     ├── DamagedTable (OSError)          truncated, altered, no table at all; names file and block
     ├── ForeignTable (ValueError)       a sound table, but of another material, metric or version
+    ├── DamagedLog (OSError)            a pass log that lacks what was committed; says from where on
     ├── CannotBuild (RuntimeError)      memory, disk or permission that is lacking; says how much
     └── CannotServe (RuntimeError)      an address that cannot be, or must not be, listened on
 
@@ -52,6 +53,14 @@ class DamagedTable(KingpairError, OSError):
 
 class ForeignTable(KingpairError, ValueError):
     """A sound table that is not the one its name promises."""
+
+
+class DamagedLog(KingpairError, OSError):
+    """A pass log whose committed passes do not all read back: it is sound up to `depth`."""
+
+    def __init__(self, path: object, winner: int, depth: int) -> None:
+        super().__init__(f"{path}: damaged after pass {depth}")
+        self.winner, self.depth = winner, depth
 
 
 class CannotBuild(KingpairError, RuntimeError):

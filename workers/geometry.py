@@ -112,3 +112,12 @@ def king_arrays() -> tuple[NDArray[np.uint8], NDArray[np.int16]]:
         for i, step in enumerate(steps(pair, side)):
             table[side, pair, i] = step
     return kings, table
+
+
+@cache
+def neighbours() -> tuple[tuple[int, ...], ...]:
+    """For each partition the others that a king of either side enters from it."""
+    entered = king_arrays()[1][..., 0]
+    return tuple(
+        tuple(sorted(set(map(int, entered[:, p].ravel())) - {-1, p})) for p in range(len(PAIRS))
+    )

@@ -8,8 +8,8 @@ before them, which costs next to nothing once compressed.
 Cost: a byte written per decided position and one per row that is none; the rest is compression.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,11 @@ from workers import _kernels
 from workers.domain import Domain, popcount, slot_squares
 from workers.fen import fen
 from workers.geometry import DIAGONAL, PAIRS
+from workers.history import History
 from workers.material import STRONGER, WEAKER, Material
-from workers.passlog import Found, Pass, PassLog, Stream
+from workers.passlog import Found, Stream
 from workers.position import EMPTY, Colour, Position
+from workers.share import WHOLE
 from workers.table import (
     BLOCK,
     COLUMNS,
@@ -35,7 +37,8 @@ from workers.table import (
 )
 from workers.threads import Chunk, Threads, chunks_of
 
-Logs = dict[int, PassLog]  # by winner
+Logs = Mapping[int, History]  # by winner
+Longest = dict[str, dict[str, str]]  # by column and result: the FEN of the first such position
 
 
 def value_of(found: Found) -> int:
@@ -60,44 +63,52 @@ def dtype_of(logs: Logs) -> np.dtype[Any]:
 
 @dataclass
 class Painter:
-    """Paints the parts of a table, and counts what they hold."""
+    """Paints the parts of a table that hold some consecutive partitions, and counts their legal
+    positions.
+    """
 
     domain: Domain
     logs: Logs
     threads: Threads
     packing: Packing
+    partitions: Chunk = field(default_factory=lambda: WHOLE.own)
 
     def __post_init__(self) -> None:
         self.dtype = dtype_of(self.logs)
         self._scratches = self.threads.scratches(self.domain)
+        self._chunks = chunks_of(self.domain.axes, self.partitions)
         self._legal = np.zeros((2, len(PAIRS)), np.int64)
         # Partitions painted together: one, or as many small ones as a chunk has.
-        self._together = 1 if self.domain.slots >= BLOCK else len(chunks_of(self.domain.axes)[0])
+        self._together = 1 if self.domain.slots >= BLOCK else len(self._chunks[0])
         size = self._together * self.domain.slots
         self._canvases = self.threads.pool(lambda: np.zeros((2, size), self.dtype))
 
     def parts(self, identity: Identity) -> Iterator[Part]:
-        """The parts in order.  Once they are consumed, `counts` is complete."""
+        """The parts in order.  Once they are consumed, `legal` is complete."""
         schema = schema_of(identity, self.dtype)
-        return self.threads.stream(
-            lambda chunk: self._part(chunk, schema), chunks_of(self.domain.axes)
-        )
+        return self.threads.stream(lambda chunk: self._part(chunk, schema), self._chunks)
+
+    def legal(self) -> list[int]:
+        """Legal positions among those painted, by side to move."""
+        return [int(side.sum()) for side in self._legal]
 
     def _part(self, chunk: Chunk, schema: pa.Schema) -> Part:
         layers = [
             (mover_of(winner, found.won), value_of(found), streams)
             for winner, log in self.logs.items()
-            for found, streams in log.streams(chunk)
+            for found, streams in log.layers(chunk)
         ]
         part = Part([], [], [])
         with self._canvases.lend() as canvas, self._scratches.lend() as scratch:
             for at in range(0, len(chunk), self._together):
-                columns = canvas[:, : len(chunk[at : at + self._together]) * self.domain.slots]
+                pairs = chunk[at : at + self._together]
+                columns = canvas[:, : len(pairs) * self.domain.slots]
                 columns[:] = 0
-                for i, pair in enumerate(map(int, chunk[at : at + self._together])):
+                for i, pair in enumerate(map(int, pairs)):
                     these = columns[:, i * self.domain.slots : (i + 1) * self.domain.slots]
                     for side, value, streams in layers:
-                        _paint(self.domain, streams[at + i], value, these[side])
+                        if pair in streams:
+                            _paint(self.domain, streams[pair], value, these[side])
                     for side in (STRONGER, WEAKER):
                         self._fill(these[side], pair, side, scratch)
                 part.extend(encode(schema, columns[0], columns[1], self.packing))
@@ -108,54 +119,67 @@ class Painter:
         self._legal[side, pair] = popcount(counted)
         _kernels.fill(column, counted[: self.domain.slots // 64])
 
-    def counts(self) -> Counts:
-        """What the table holds: distinct positions by side to move, result and moves, and the
-        longest of each.
-        """
-        placements = self.domain.placements()
-        counts: Counts = {
-            name: self._side_counts(side, placements) for side, name in enumerate(COLUMNS)
+    def longest(self) -> Longest:
+        """The first of the longest of each kind among what was painted."""
+        return {
+            name: {
+                result: fen
+                for result, winner in (("win", side), ("loss", 1 - side))
+                if (depth := deepest(self.logs, winner, result == "win")) is not None
+                and (fen := self._first(winner, result == "win", depth, side)) is not None
+            }
+            for side, name in enumerate(COLUMNS)
         }
-        counts["longest"] = {name: self._longest(side) for side, name in enumerate(COLUMNS)}
-        return counts
 
-    def _passes(self, winner: int) -> Sequence[Pass]:
-        return self.logs[winner].passes if winner in self.logs else ()
+    def _first(self, winner: int, won: bool, depth: int, side: int) -> str | None:
+        """The first position of a layer, in the order of the rows."""
+        for chunk in self._chunks:
+            streams: dict[int, Stream] = {}
+            for _, found in self.logs[winner].layers(chunk, depth, won):
+                streams |= found
+            for pair in sorted(streams):
+                column = np.zeros(self.domain.slots, np.int8)
+                _paint(self.domain, streams[pair], 1, column)
+                canonical = self.domain.canonical_of(bool(DIAGONAL[pair]))
+                bits = np.unpackbits(canonical.view(np.uint8), bitorder="little")
+                slots = np.flatnonzero(column & bits[: column.size])
+                if slots.size:
+                    return fen_of(self.domain.material, pair, int(slots[0]), side)
+        return None
 
-    def _side_counts(self, side: int, placements: int) -> dict[str, Any]:
-        win = {str(p.depth): p.won for p in self._passes(side) if p.won}
-        loss = {str(p.depth): p.lost for p in self._passes(1 - side) if p.lost}
-        legal = int(self._legal[side].sum())
-        draw = legal - sum(win.values()) - sum(loss.values())
-        assert draw >= 0, "more positions were decided than are legal"
-        return {"win": win, "loss": loss, "draw": draw, "illegal": placements - legal}
 
-    def _longest(self, side: int) -> dict[str, Any]:
-        found = {}
-        for result, winner in (("win", side), ("loss", 1 - side)):
-            won = result == "win"
-            depths = [p.depth for p in self._passes(winner) if (p.won if won else p.lost)]
-            if depths:
-                moves = max(depths)
-                found[result] = {"moves": moves, "fen": self._first(winner, won, moves, side)}
-        return found
+# ---- what a table holds ----
 
-    def _first(self, winner: int, won: bool, depth: int, side: int) -> str:
-        """The first position, in the order of the rows, of a layer that is known to have one."""
-        column = np.zeros(self.domain.slots, np.int8)
-        for chunk in chunks_of(self.domain.axes):
-            for found, streams in self.logs[winner].streams(chunk):
-                if (found.won, found.depth) != (won, depth):
-                    continue
-                for pair, stream in zip(map(int, chunk), streams, strict=True):
-                    column[:] = 0
-                    _paint(self.domain, stream, 1, column)
-                    canonical = self.domain.canonical_of(bool(DIAGONAL[pair]))
-                    bits = np.unpackbits(canonical.view(np.uint8), bitorder="little")
-                    slots = np.flatnonzero(column & bits[: column.size])
-                    if slots.size:
-                        return fen_of(self.domain.material, pair, int(slots[0]), side)
-        raise AssertionError("a layer that was counted is not in the log")
+
+def deepest(logs: Logs, winner: int, won: bool) -> int | None:
+    """The depth of the last pass that found anything won, or lost."""
+    passes = logs[winner].passes if winner in logs else []
+    return max((p.depth for p in passes if (p.won if won else p.lost)), default=None)
+
+
+def counts_of(domain: Domain, logs: Logs, legal: Sequence[int], first: Longest) -> Counts:
+    """Distinct positions by side to move, result and moves, and the longest of each."""
+    placements = domain.placements()
+    counts: Counts = {}
+    longest: dict[str, Any] = {}
+    for side, name in enumerate(COLUMNS):
+        counts[name] = _side_counts(logs, side, legal[side], placements)
+        longest[name] = {
+            result: {"moves": moves, "fen": first[name][result]}
+            for result, winner in (("win", side), ("loss", 1 - side))
+            if (moves := deepest(logs, winner, result == "win")) is not None
+        }
+    counts["longest"] = longest
+    return counts
+
+
+def _side_counts(logs: Logs, side: int, legal: int, placements: int) -> dict[str, Any]:
+    own, other = (logs[winner].passes if winner in logs else [] for winner in (side, 1 - side))
+    win = {str(p.depth): p.won for p in own if p.won}
+    loss = {str(p.depth): p.lost for p in other if p.lost}
+    draw = legal - sum(win.values()) - sum(loss.values())
+    assert draw >= 0, "more positions were decided than are legal"
+    return {"win": win, "loss": loss, "draw": draw, "illegal": placements - legal}
 
 
 def fen_of(material: Material, pair: int, slot: int, side: int) -> str:

@@ -23,6 +23,7 @@ import json
 import os
 import struct
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from queue import Queue
 from threading import Lock, Thread
@@ -69,44 +70,132 @@ class _Place(NamedTuple):
     size: int
 
 
-class PassLog:
-    """A log open for appending; `passes` are the committed ones, also those found when it was
-    opened.
-    """
+class LogFile:
+    """A log to read: its identity, what was committed, where it lies."""
 
-    def __init__(self, path: Path, identity: dict[str, object]) -> None:
-        self.path = path
+    def __init__(self, path: Path) -> None:
+        self._open(path, os.open(path, os.O_RDONLY))
+
+    def _open(self, path: Path, fd: int) -> None:
+        self.path, self._fd = path, fd
         self.passes: list[Pass] = []
         self._places: dict[Found, _Place] = {}
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            self._end = self._recover(json.dumps(identity, sort_keys=True).encode())
+            self.identity, self._end = self._scan()
         except BaseException:
-            os.close(self._fd)
+            os.close(fd)
             raise
-        self._lock = Lock()
-        self._failure: OSError | None = None
-        self._waiting: Queue[list[bytes] | None] = Queue(_WAITING_MAX)
-        self._writer = Thread(target=self._write, name="pass log", daemon=True)
-        self._writer.start()
+
+    def _scan(self) -> tuple[bytes, int]:
+        """Read up to the last commit that is sound; the identity, and where that ends."""
+        identity, end = b"", 0
+        places: dict[Found, _Place] = {}
+        for kind, found, offset, payload in _records(self._fd):
+            after = offset + len(payload)
+            if kind == _IDENTITY:
+                if offset != _HEAD.size + _CHECK.size:
+                    break
+                identity, end = payload, after
+            elif kind == _LAYER:
+                places[found] = _Place(offset, len(payload))
+            else:
+                self.passes.append(Pass(found.depth, **json.loads(payload)))
+                self._places |= places
+                places, end = {}, after
+        return identity, end
 
     @property
     def depth(self) -> int:
         """The depth of the last committed pass, -1 before the first."""
         return self.passes[-1].depth if self.passes else -1
 
-    # ---- writing ----
+    def close(self) -> None:
+        os.close(self._fd)
+
+    def founds(self, first: int) -> list[Found]:
+        """What was found in the chunk that begins with a partition, in the order of the passes."""
+        return sorted(found for found in self._places if found.chunk == first)
+
+    def streams(
+        self, chunk: Sequence[int] | NDArray[np.int16]
+    ) -> Iterator[tuple[Found, list[Stream]]]:
+        """What each pass found in a chunk of partitions: a stream for each of them."""
+        for found in self.founds(int(chunk[0])):
+            yield found, self.layer(found)
+
+    def layer(self, found: Found, wanted: Sequence[int] | None = None) -> list[Stream]:
+        """The streams of one part of a layer, or those at some places in it; none if it is
+        empty.  Read, not mapped: a log of six men would fill the memory.
+        """
+        if found not in self._places:
+            return []
+        offset, size = self._places[found]
+        if wanted is None:
+            return self._split(os.pread(self._fd, size, offset))
+        (count,) = struct.unpack("<Q", os.pread(self._fd, 8, offset))
+        ends = (0, *struct.unpack(f"<{count}Q", os.pread(self._fd, 8 * count, offset + 8)))
+        start = offset + 8 + 8 * count
+        return [
+            np.frombuffer(os.pread(self._fd, ends[i + 1] - ends[i], start + ends[i]), np.uint8)
+            for i in wanted
+        ]
+
+    @staticmethod
+    def _split(data: bytes) -> list[Stream]:
+        payload = np.frombuffer(data, np.uint8)
+        count = int(payload[:8].copy().view(np.uint64)[0])
+        ends = payload[8 : 8 + 8 * count].copy().view(np.uint64).astype(int)
+        streams = payload[8 + 8 * count :]
+        return [streams[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+
+
+class PassLog(LogFile):
+    """A log open for appending; `passes` are the committed ones, also those found when it was
+    opened.
+    """
+
+    def __init__(self, path: Path, identity: dict[str, object]) -> None:
+        self._open(path, os.open(path, os.O_RDWR | os.O_CREAT, 0o644))
+        try:
+            self._begin(json.dumps(identity, sort_keys=True).encode())
+        except BaseException:
+            os.close(self._fd)
+            raise
+        self._lock = Lock()
+        self._failure: OSError | None = None
+        self._unsynced: list[Future[None]] = []
+        self._waiting: Queue[_Entry | None] = Queue(_WAITING_MAX)
+        self._writer = Thread(target=self._write, name="pass log", daemon=True)
+        self._writer.start()
+
+    def _begin(self, identity: bytes) -> None:
+        """Take up what an earlier run committed and cut off the rest; begin anew if it was another
+        build's.
+        """
+        if identity != self.identity:
+            self.passes, self._places, self._end = [], {}, 0
+        os.ftruncate(self._fd, self._end)
+        os.lseek(self._fd, self._end, os.SEEK_SET)
+        if self._end == 0:
+            record = _record(_IDENTITY, Found(0, False, 0), identity)
+            for part in record:
+                _write_all(self._fd, part)
+            self.identity, self._end = identity, sum(map(len, record))
 
     def append(self, found: Found, packed: tuple[bytes, list[int]]) -> None:
         """Add a part of a layer: its streams in one buffer, and where each ends."""
         streams, ends = packed
         self._put(_LAYER, found, struct.pack(f"<{1 + len(ends)}Q", len(ends), *ends), streams)
 
-    def commit(self, done: Pass) -> None:
-        """All parts of the pass have been appended: it counts once this record is on disk."""
+    def commit(self, done: Pass) -> "Future[None]":
+        """All parts of the pass have been appended: it counts once this record is on disk, and
+        then what is returned is done.
+        """
         counts = {"won": done.won, "lost": done.lost, "over": done.over}
-        self._put(_COMMIT, Found(done.depth, False, 0), json.dumps(counts).encode())
+        durable: Future[None] = Future()
+        self._put(_COMMIT, Found(done.depth, False, 0), json.dumps(counts).encode(), then=durable)
         self.passes.append(done)
+        return durable
 
     def flush(self) -> None:
         """Wait until everything is on disk."""
@@ -118,7 +207,9 @@ class PassLog:
         self._writer.join()
         os.close(self._fd)
 
-    def _put(self, kind: int, found: Found, *payload: bytes) -> None:
+    def _put(
+        self, kind: int, found: Found, *payload: bytes, then: "Future[None] | None" = None
+    ) -> None:
         self._raise_failure()
         record = _record(kind, found, *payload)
         size = sum(map(len, payload))
@@ -126,76 +217,54 @@ class PassLog:
             self._end += sum(map(len, record))
             if kind == _LAYER:
                 self._places[found] = _Place(self._end - size, size)
-            self._waiting.put(record)
+            self._waiting.put(_Entry(record, then))
 
     def _raise_failure(self) -> None:
         if self._failure is not None:
-            raise CannotBuild(
-                f"cannot write the pass log {self.path}: {self._failure.strerror}; "
-                "what was committed is kept, run the same command again"
-            ) from self._failure
+            raise self._refusal(self._failure) from self._failure
+
+    def _refusal(self, failure: OSError) -> CannotBuild:
+        return CannotBuild(
+            f"cannot write the pass log {self.path}: {failure.strerror}; "
+            "what was committed is kept, run the same command again"
+        )
 
     def _write(self) -> None:
-        while (record := self._waiting.get()) is not None:
+        while (entry := self._waiting.get()) is not None:
             try:
-                if self._failure is None:
-                    for part in record:
-                        _write_all(self._fd, part)
-                    if record[0][4] == _COMMIT and self._waiting.empty():
-                        os.fsync(self._fd)
-            except OSError as failure:
-                self._failure = failure
+                self._write_one(entry)
             finally:
                 self._waiting.task_done()
 
-    # ---- reading ----
+    def _write_one(self, entry: "_Entry") -> None:
+        if entry.then is not None:
+            self._unsynced.append(entry.then)
+        settled = entry.then is not None and self._waiting.empty()
+        try:
+            if self._failure is None:
+                for part in entry.record:
+                    _write_all(self._fd, part)
+                if settled:
+                    os.fsync(self._fd)
+        except OSError as failure:
+            self._failure = failure
+        if self._failure is not None or settled:
+            self._tell()
 
-    def streams(
-        self, chunk: Sequence[int] | NDArray[np.int16]
-    ) -> Iterator[tuple[Found, list[Stream]]]:
-        """What each pass found in a chunk of partitions: a stream for each of them."""
-        first = int(chunk[0])
-        for found in sorted(f for f in self._places if f.chunk == first):
-            yield found, self._read(self._places[found])
-
-    def layer(self, found: Found) -> list[Stream]:
-        """The streams of one part of a layer; none if it is empty."""
-        return self._read(self._places[found]) if found in self._places else []
-
-    def _read(self, place: _Place) -> list[Stream]:
-        """The streams of a record.  Read, not mapped: a log of six men would fill the memory."""
-        payload = np.frombuffer(os.pread(self._fd, place.size, place.offset), np.uint8)
-        count = int(payload[:8].copy().view(np.uint64)[0])
-        ends = payload[8 : 8 + 8 * count].copy().view(np.uint64).astype(int)
-        streams = payload[8 + 8 * count :]
-        return [streams[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)]
-
-    def _recover(self, identity: bytes) -> int:
-        """Take up what an earlier run committed; cut off the rest; begin anew if it was another
-        build's.
-        """
-        end = 0
-        places: dict[Found, _Place] = {}
-        for kind, found, offset, payload in _records(self._fd):
-            after = offset + len(payload)
-            if kind == _IDENTITY:
-                if offset != _HEAD.size + _CHECK.size or payload != identity:
-                    break
-                end = after
-            elif kind == _LAYER:
-                places[found] = _Place(offset, len(payload))
+    def _tell(self) -> None:
+        waiting, self._unsynced = self._unsynced, []
+        for durable in waiting:
+            if self._failure is None:
+                durable.set_result(None)
             else:
-                self.passes.append(Pass(found.depth, **json.loads(payload)))
-                self._places |= places
-                places, end = {}, after
-        os.ftruncate(self._fd, end)
-        os.lseek(self._fd, end, os.SEEK_SET)
-        if end == 0:
-            record = _record(_IDENTITY, Found(0, False, 0), identity)
-            for part in record:
-                _write_all(self._fd, part)
-            end = sum(map(len, record))
-        return end
+                durable.set_exception(self._refusal(self._failure))
+
+
+class _Entry(NamedTuple):
+    """A record on its way to the disk, and who wants to know when it is there."""
+
+    record: list[bytes]
+    then: "Future[None] | None"
 
 
 def _record(kind: int, found: Found, *payload: bytes) -> list[bytes]:

@@ -67,7 +67,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import flatbuffers
 import numpy as np
@@ -196,26 +196,36 @@ def publish(
 
     `counts` may be completed while `parts` is consumed; it is read after the last of them.
     """
-    partial = partial_of(path)
+    partial, schema = partial_of(path), schema_of(identity, dtype)
     try:
         with open(partial, "wb") as file:
-            _write(file, schema_of(identity, dtype), identity, parts, counts)
-            file.flush()
-            os.fsync(file.fileno())
+            file.write(head_of(schema))
+            blocks = write_blocks(file, parts)
+            file.write(end_of(schema, identity, blocks, counts))
+            sync(file)
         os.replace(partial, path)
         sync_directory(path.parent)
     except OSError as error:
-        raise CannotBuild(
-            f"cannot write {path}: {error.strerror or error}; make room or choose another --out, "
-            "then run the same command again"
-        ) from error
+        raise cannot_write(path, error) from error
     finally:
         partial.unlink(missing_ok=True)
+
+
+def cannot_write(path: Path, error: OSError) -> CannotBuild:
+    return CannotBuild(
+        f"cannot write {path}: {error.strerror or error}; make room or choose another --out, "
+        "then run the same command again"
+    )
 
 
 def partial_of(path: Path) -> Path:
     """The temporary name of a table that is being written."""
     return path.with_name(path.name + ".partial")
+
+
+def sync(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def sync_directory(directory: Path) -> None:
@@ -230,34 +240,56 @@ _MAGIC = b"ARROW1"
 _END = struct.pack("<II", 0xFFFFFFFF, 0)
 
 
-def _write(
-    file: Any, schema: pa.Schema, identity: Identity, parts: Iterable[Part], counts: Counts
-) -> None:
-    at = file.write(_MAGIC + b"\0\0")
-    at += file.write(schema.serialize())
-    places: list[tuple[int, int, int]] = []
-    digests: list[str] = []
-    synced = 0
+class Blocks(NamedTuple):
+    """Consecutive blocks that are written: their sizes (metadata, body), and the digests of their
+    values.
+    """
+
+    sizes: list[tuple[int, int]]
+    digests: list[str]
+
+    def extend(self, other: "Blocks") -> None:
+        self.sizes.extend(other.sizes)
+        self.digests.extend(other.digests)
+
+
+def head_of(schema: pa.Schema) -> bytes:
+    """What stands before the first block."""
+    described: bytes = schema.serialize().to_pybytes()
+    return _MAGIC + b"\0\0" + described
+
+
+def write_blocks(file: BinaryIO, parts: Iterable[Part]) -> Blocks:
+    written = Blocks([], [])
+    size = synced = 0
     for part in parts:
         for data in part.data:
             file.write(data)
-        if at - synced > SYNC_EVERY:
+        if size - synced > SYNC_EVERY:
             # The disk works while the next parts are made, not after the last of them.
             file.flush()
             os.fdatasync(file.fileno())
-            synced = at
-        for metadata, body in part.sizes:
-            places.append((at, metadata, body))
-            at += metadata + body
-        digests += part.digests
-    counted, blocks = json.dumps(counts, sort_keys=True), "".join(digests)
+            synced = size
+        size += sum(map(sum, part.sizes))
+        written.extend(Blocks(part.sizes, part.digests))
+    return written
+
+
+def end_of(schema: pa.Schema, identity: Identity, blocks: Blocks, counts: Counts) -> bytes:
+    """What stands behind the last block."""
+    places: list[tuple[int, int, int]] = []
+    at = len(head_of(schema))
+    for metadata, body in blocks.sizes:
+        places.append((at, metadata, body))
+        at += metadata + body
+    counted, digests = json.dumps(counts, sort_keys=True), "".join(blocks.digests)
     metadata_of_footer = {
         "kingpair.counts": counted,
-        "kingpair.blocks": blocks,
-        "kingpair.digest": _digest(identity.json(), counted, blocks),
+        "kingpair.blocks": digests,
+        "kingpair.digest": _digest(identity.json(), counted, digests),
     }
     footer = _footer(schema, places, metadata_of_footer)
-    file.write(_END + footer + struct.pack("<I", len(footer)) + _MAGIC)
+    return _END + footer + struct.pack("<I", len(footer)) + _MAGIC
 
 
 def _digest(identity: str, counts: str, blocks: str) -> str:

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workers import _kernels
-from workers.domain import ALL_PAIRS, Domain
-from workers.geometry import PAIRS
+from workers.domain import Domain
+from workers.share import WHOLE
 
 Result = TypeVar("Result")
 Item = TypeVar("Item")
@@ -25,11 +25,16 @@ Lent = TypeVar("Lent")
 Chunk = NDArray[np.int16]
 
 
-def chunks_of(axes: int) -> tuple[Chunk, ...]:
-    """The partitions in pieces worth a call: all at once up to four men, 33 of five, 4 of six."""
-    size = {0: 462, 1: 462, 2: 462, 3: 33}.get(axes, 4)
+def chunk_size(axes: int) -> int:
+    """How many partitions are worth a call: all at once up to four men, 33 of five, 4 of six."""
+    return {0: 462, 1: 462, 2: 462, 3: 33}.get(axes, 4)
+
+
+def chunks_of(axes: int, partitions: Chunk = WHOLE.own) -> tuple[Chunk, ...]:
+    """The partitions in pieces worth a call."""
+    size = chunk_size(axes)
     return tuple(
-        np.ascontiguousarray(ALL_PAIRS[at : at + size]) for at in range(0, len(PAIRS), size)
+        np.ascontiguousarray(partitions[at : at + size]) for at in range(0, len(partitions), size)
     )
 
 
@@ -47,14 +52,14 @@ class Threads:
         """One for each thread."""
         return Pool(make, self.count)
 
-    def map(self, job: Callable[[Chunk], Result], chunks: Iterable[Chunk]) -> list[Result]:
-        """The results in the order of the chunks; the first failure is raised once all have
+    def map(self, job: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """The results in the order of the items; the first failure is raised once all have
         ended.
         """
-        return list(self._all(job, chunks))
+        return list(self._all(job, items))
 
-    def _all(self, job: Callable[[Chunk], Result], chunks: Iterable[Chunk]) -> Iterator[Result]:
-        jobs = [self._pool.submit(job, chunk) for chunk in chunks]
+    def _all(self, job: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        jobs = [self._pool.submit(job, item) for item in items]
         try:
             for done in jobs:
                 yield done.result()

@@ -1,0 +1,109 @@
+"""What a build is to do: the closure of its materials, what of it is there, what is begun.
+
+What is there already and sound is not built again; what rests on a table that is built again is.
+What an interrupted build logged is gone on from, unless it was to begin anew: the logs say how far
+it came, no other record is needed.
+"""
+
+from collections.abc import Iterable
+from functools import cache
+
+from coordinator.domains import Domain, Layout, Logged, Pass, Plan, Policy
+from coordinator.plan import Estimate, estimate, waves
+from coordinator.request import Request
+from workers.geometry import PAIRS, neighbours
+from workers.material import STRONGER, WEAKER, Material
+from workers.threads import chunk_size
+from workers.workshop import Tables
+
+Waves = tuple[tuple[Material, ...], ...]
+
+
+def sorted_out(request: Request, directory: Tables) -> tuple[Waves, tuple[Material, ...]]:
+    """The waves of what is missing, and what is there.  What rests on a table to be built is
+    built again.
+    """
+    todo: list[tuple[Material, ...]] = []
+    present: list[Material] = []
+    missing: set[Material] = set()
+    for wave in waves(request.materials):
+        for material in wave:
+            forced = request.force and material in request.materials
+            stale = any(capture.material in missing for capture in material.captures())
+            if forced or stale or not directory.has(material):
+                missing.add(material)
+            else:
+                present.append(material)
+        if left := tuple(m for m in wave if m in missing):
+            todo.append(left)
+    return tuple(todo), tuple(present)
+
+
+def estimates(request: Request, todo: Iterable[Iterable[Material]]) -> list[Estimate]:
+    return [
+        estimate(material, request.threads, request.metric) for wave in todo for material in wave
+    ]
+
+
+def plan_of(
+    request: Request, directory: Tables, todo: Waves, present: Iterable[Material], policy: Policy
+) -> Plan:
+    """The closure as the coordinator knows it: numbers."""
+    names = tuple(map(str, present))
+    materials = [material for wave in waves(request.materials) for material in wave]
+    missing = {material for wave in todo for material in wave}
+    return Plan(
+        tuple(_domain(request, material) for material in materials),
+        (layout(),),
+        names,
+        tuple(
+            _logged(directory, material, missing)
+            for material in materials
+            if material in missing and directory.workshop(material).exists()
+        ),
+        policy,
+    )
+
+
+@cache
+def layout() -> Layout:
+    return Layout((1,) * len(PAIRS), neighbours())
+
+
+def _domain(request: Request, material: Material) -> Domain:
+    needs = {str(c.material) for c in material.captures() if c.material.letters}
+    sides = ((STRONGER, material.stronger), (WEAKER, material.weaker))
+    return Domain(
+        str(material),
+        wave=len(material.letters),
+        needs=tuple(sorted(needs)),
+        winners=tuple(side for side, men in sides if men),
+        layout=0,
+        size=estimate(material, 1, request.metric).bitmap,
+        threads=1,
+        together=_together(request, material),
+        verify=request.verify,
+    )
+
+
+def _together(request: Request, material: Material) -> int:
+    """The partitions of a part: all of them, or whole chunks so that several workers can paint."""
+    if request.workers == 1:
+        return len(PAIRS)
+    chunk = chunk_size(len(material.letters))
+    return max(chunk, len(PAIRS) // (4 * request.workers) // chunk * chunk)
+
+
+def _logged(directory: Tables, material: Material, missing: set[Material]) -> Logged:
+    """What earlier builds logged, if it rests on the smaller tables that are there."""
+    workshop = directory.workshop(material)
+    passes, workers = [], dict[int, int]()
+    if any(capture.material in missing for capture in material.captures()):
+        return Logged(str(material), workshop.last_incarnation(), (), ())
+    smaller = directory.smaller(material)
+    for winner in (STRONGER, WEAKER):
+        logged = workshop.logged(winner, smaller)
+        workers |= logged.workers
+        found = tuple(Pass(p.depth, p.won, p.lost, by, p.over) for p, by in logged.passes)
+        passes.append((winner, found))
+    return Logged(str(material), workshop.last_incarnation(), tuple(passes), tuple(workers.items()))

@@ -1,0 +1,101 @@
+"""Workers in this process, each on a thread of its own.
+
+A call is put into its worker's queue and its answer into the queue of events; frontiers stay where
+they are.  Nobody is lost here and nothing is late, so there are no leases.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from queue import SimpleQueue
+from types import TracebackType
+
+from coordinator.commands import Call, Create, Lose, Release, Seal, Task, Win
+from coordinator.events import Done, Event
+from coordinator.tasks import done, failed, sealed
+from workers.analysis import Parcel
+from workers.worker import Worker
+
+Make = Callable[[Call, Create], Worker]
+
+
+@dataclass
+class _Post:
+    """A worker and the thread that does what it is asked, in order."""
+
+    thread: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="worker")
+    )
+    worker: Worker | None = None
+
+    def end(self) -> None:
+        if self.worker is not None:
+            self.worker.stop()
+        self.thread.shutdown(wait=True, cancel_futures=True)
+        if self.worker is not None:
+            self.worker.close()
+
+
+class Local:
+    """Performs calls; what comes of them is put into `events`, what went wrong into `errors`."""
+
+    def __init__(self, make: Make, events: "SimpleQueue[Event]") -> None:
+        self._make, self._events = make, events
+        self._posts: dict[tuple[str, int, int], _Post] = {}
+        self._parcels: dict[str, Parcel] = {}
+        self.errors: list[BaseException] = []
+
+    def do(self, call: Call, task: Task) -> None:
+        key = call.domain, call.incarnation, call.worker
+        if isinstance(task, Release):
+            self._posts.pop(key).end()
+            self._events.put(Done(call))
+            return
+        post = self._posts.setdefault(key, _Post())
+        post.thread.submit(self._try, post, call, task)
+
+    def _try(self, post: _Post, call: Call, task: Task) -> None:
+        try:
+            self._do(post, call, task)
+        except BaseException as error:
+            self._fail(call, task, error)
+
+    def _do(self, post: _Post, call: Call, task: Task) -> None:
+        if isinstance(task, Create):
+            post.worker = self._make(call, task)
+            self._events.put(Done(call))
+            return
+        assert post.worker is not None, f"{call}: a worker that was not created"
+        if isinstance(task, Seal):
+            durable = post.worker.seal(sealed(task))
+            durable.add_done_callback(partial(self._sealed, call, task))
+            return
+        batches = task.inbound if isinstance(task, Win | Lose) else ()
+        inbound = [self._parcels.pop(batch.ref) for batch in batches]
+        answer, parcels = done(post.worker, call, task, inbound)
+        sent = getattr(answer, "sent", ())
+        self._parcels.update({batch.ref: parcels[batch.receiver] for batch in sent})
+        self._events.put(answer)
+
+    def _sealed(self, call: Call, task: Seal, durable: "Future[None]") -> None:
+        if (error := durable.exception()) is not None:
+            self._fail(call, task, error)
+        else:
+            self._events.put(Done(call))
+
+    def _fail(self, call: Call, task: Task, error: BaseException) -> None:
+        self.errors.append(error)
+        self._events.put(failed(call, task, error))
+
+    def __enter__(self) -> "Local":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        while self._posts:
+            self._posts.popitem()[1].end()

@@ -1,0 +1,108 @@
+"""A table that is written in parts, by as many workers as there are, and then joined.
+
+    part          = consecutive blocks as they stand in the table; part 0 begins with its head
+    note of it    = JSON: what the end of the table needs to know of the part
+
+The table grows out of part 0: the others are appended to it, then the end, and then it is given
+its name.  So a table of one part is written once.  Until it has its name what is appended can be
+cut off again, so joining can be repeated; when part 0 is gone the table has its name.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workers.painting import Longest, Painter, counts_of
+from workers.table import (
+    Blocks,
+    Identity,
+    cannot_write,
+    end_of,
+    head_of,
+    schema_of,
+    sync,
+    sync_directory,
+    write_blocks,
+)
+
+
+class Note(NamedTuple):
+    """What is known of a part: its bytes, its blocks, its legal positions by side to move, the
+    first of the longest in it.
+    """
+
+    bytes: int
+    sizes: list[tuple[int, int]]
+    digests: list[str]
+    legal: list[int]
+    longest: Longest
+
+
+def write_part(path: Path, painter: Painter, identity: Identity, is_first: bool) -> int:
+    """Paint a part and make it durable; its size."""
+    try:
+        with open(path, "wb") as file:
+            if is_first:
+                file.write(head_of(schema_of(identity, painter.dtype)))
+            blocks = write_blocks(file, painter.parts(identity))
+            sync(file)
+            note = Note(file.tell(), *blocks, painter.legal(), painter.longest())
+        with open(_note_of(path), "wb") as file:
+            file.write(json.dumps(note).encode())
+            sync(file)
+        sync_directory(path.parent)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    return note.bytes
+
+
+def join(path: Path, parts: Sequence[Path], painter: Painter, identity: Identity) -> None:
+    """Make the table of its parts and give it its name."""
+    if path.exists() and not parts[0].exists():
+        return
+    notes = [_read(part) for part in parts]
+    try:
+        with open(parts[0], "r+b") as file:
+            file.truncate(notes[0].bytes)
+            file.seek(notes[0].bytes)
+            for part in parts[1:]:
+                with open(part, "rb") as source:
+                    shutil.copyfileobj(source, file, 1 << 20)
+            file.write(_end(painter, identity, notes))
+            sync(file)
+        os.replace(parts[0], path)
+        sync_directory(path.parent)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+def _end(painter: Painter, identity: Identity, notes: Sequence[Note]) -> bytes:
+    blocks, longest = Blocks([], []), _merged(notes)
+    for note in notes:
+        blocks.extend(Blocks(note.sizes, note.digests))
+    legal = np.sum([note.legal for note in notes], axis=0)
+    counts = counts_of(painter.domain, painter.logs, [int(n) for n in legal], longest)
+    return end_of(schema_of(identity, painter.dtype), identity, blocks, counts)
+
+
+def _merged(notes: Sequence[Note]) -> Longest:
+    """The first of the longest in all parts."""
+    merged: Longest = {}
+    for note in reversed(notes):
+        for column, found in note.longest.items():
+            merged.setdefault(column, {}).update(found)
+    return merged
+
+
+def _note_of(path: Path) -> Path:
+    return path.with_name(path.name + ".json")
+
+
+def _read(path: Path) -> Note:
+    stated: list[Any] = json.loads(_note_of(path).read_bytes())
+    return Note(*stated)

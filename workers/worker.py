@@ -1,0 +1,198 @@
+"""A worker: its share of a domain, in memory from pass to pass, and what it can be asked.
+
+    prepare -> lose_at_once -> win -> lose -> win -> ...   one winner after the other; a seal a pass
+    paint, publish, verify                                 when all is logged
+
+It knows nothing of time, of other workers or of why it is asked.  Whoever asks does so in order,
+one thing after the other; but a seal is only begun, and done when its log is on disk.
+"""
+
+import json
+from collections.abc import Sequence
+from concurrent.futures import Future
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workers.analysis import Analysis, Findings, Parcel
+from workers.domain import Domain, domain_of
+from workers.errors import CannotBuild, DamagedLog, DamagedTable
+from workers.exits import Exits, exits_of
+from workers.history import Entry, History, Stretch
+from workers.material import Material
+from workers.metric import Metric
+from workers.painting import Painter
+from workers.parts import join, write_part
+from workers.passlog import LogFile, Pass, PassLog
+from workers.share import Share
+from workers.table import COMPACT, PLAIN, Identity
+from workers.threads import Threads, chunk_size
+from workers.verify import verify
+from workers.workshop import Tables
+
+Written = Sequence[Stretch]
+
+
+class Worker:
+    """Worker `number` of an incarnation; `owners` has the worker of each partition."""
+
+    def __init__(
+        self,
+        material: Material,
+        owners: Sequence[int],
+        number: int,
+        incarnation: int,
+        tables: Tables,
+        threads: Threads,
+        compact: bool = False,
+    ) -> None:
+        self.material, self.incarnation, self.number = material, incarnation, number
+        self._tables, self._threads = tables, threads
+        self._packing = COMPACT if compact else PLAIN
+        self._workers = 1 + max(owners)
+        whole = domain_of(material)
+        self.domain = whole if self._workers == 1 else Domain(material, Share(owners, number))
+        self._whole = whole
+        self._workshop = tables.workshop(material)
+        self._identity = Identity(material, tables.metric, tables.smaller(material))
+        self._exits: tuple[Exits, Exits] | None = None
+        self._analysis: Analysis | None = None
+        self._logs: dict[tuple[int, int, int], LogFile] = {}
+        try:
+            self._workshop.path.mkdir(exist_ok=True)
+        except OSError as error:
+            raise self.cannot_write(error) from error
+
+    # ---- passes ----
+
+    def prepare(self, winner: int, written: Written) -> tuple[int, dict[int, Parcel]]:
+        """Begin an analysis or go on from what is logged; the depth of the last exit, and what
+        other workers read of the last layer.
+        """
+        self._put_away()
+        if self._exits is None:
+            metric = Metric(self._tables.metric)
+            self._exits = exits_of(self.material, metric, self._tables, self._threads)
+        history = self._history(winner, written)
+        log = self._new_log(winner)
+        exits = self._exits[winner]
+        self._analysis = Analysis(self.domain, winner, exits, self._threads, log)
+        self._analysis.prepare()
+        return exits.last, self._analysis.replay(history) if history.passes else {}
+
+    def lose_at_once(self) -> Findings:
+        return self._at_work().lose_at_once()
+
+    def win(self, depth: int, inbound: Sequence[Parcel]) -> Findings:
+        return self._at_work().win(depth, inbound)
+
+    def lose(self, depth: int, inbound: Sequence[Parcel]) -> Findings:
+        return self._at_work().lose(depth, inbound)
+
+    def seal(self, done: Pass) -> "Future[None]":
+        """Everything of a pass has been found: done when its entry is on disk."""
+        return self._at_work().log.commit(done)
+
+    def _at_work(self) -> Analysis:
+        assert self._analysis is not None, "a step without an analysis"
+        return self._analysis
+
+    def _put_away(self) -> None:
+        if self._analysis is not None:
+            self._analysis.close()
+            self._analysis = None
+
+    def _new_log(self, winner: int) -> PassLog:
+        identity = self._workshop.identity(winner, dict(self._identity.smaller)) | {
+            "workers": self._workers,
+            "partitions": [int(p) for p in self.domain.share.own],
+            "together": chunk_size(self.domain.axes),
+        }
+        key = winner, self.incarnation, self.number
+        path = self._workshop.log(*key)
+        if (begun := self._logs.pop(key, None)) is not None:
+            begun.close()
+        try:
+            path.unlink(missing_ok=True)
+            log = PassLog(path, identity)
+        except OSError as error:
+            raise self.cannot_write(error) from error
+        self._logs[key] = log
+        return log
+
+    def _history(self, winner: int, written: Written) -> History:
+        return History(
+            [
+                Entry(self._log(winner, stretch, worker), stretch.first, stretch.last)
+                for stretch in written
+                for worker in range(stretch.workers)
+            ]
+        )
+
+    def _log(self, winner: int, stretch: Stretch, worker: int) -> LogFile:
+        key = winner, stretch.incarnation, worker
+        if key not in self._logs:
+            self._logs[key] = LogFile(self._workshop.log(*key))
+        log = self._logs[key]
+        rests_on = json.loads(log.identity or b"{}").get("smaller")
+        sound = log.depth if rests_on == self._identity.smaller else -1
+        if sound < stretch.last:
+            raise DamagedLog(log.path, winner, sound)
+        return log
+
+    # ---- the table ----
+
+    def paint(self, part: int, partitions: range, written: Sequence[tuple[int, Written]]) -> int:
+        """Write a part of the table; its bytes."""
+        self._put_away()
+        self._exits = None
+        pairs = np.array(partitions, np.int16)
+        painter = self._painter(written, pairs)
+        path = self._workshop.part(part, self.incarnation)
+        return write_part(path, painter, self._identity, is_first=part == 0)
+
+    def publish(
+        self, parts: Sequence[int], written: Sequence[tuple[int, Written]]
+    ) -> tuple[int, str]:
+        """Make the table of its parts, the incarnations that wrote them; its bytes and digest."""
+        path = self._tables.table_path(self.material)
+        paths = [self._workshop.part(part, at) for part, at in enumerate(parts)]
+        join(path, paths, self._painter(written, self._whole.share.own), self._identity)
+        self._tables.forget(self.material)
+        table = self._tables.columns(self.material)
+        return table.bytes, table.digest
+
+    def _painter(self, written: Sequence[tuple[int, Written]], pairs: NDArray[np.int16]) -> Painter:
+        logs = {winner: self._history(winner, of) for winner, of in written}
+        return Painter(self._whole, logs, self._threads, self._packing, pairs)
+
+    def verify(self) -> None:
+        verified(self._tables, self.material, self._threads)
+
+    # ---- the end ----
+
+    def stop(self) -> None:
+        """End what is under way, from another thread than that which asked for it."""
+        self._threads.close()
+
+    def close(self) -> None:
+        """Let go of everything; what is not sealed is lost."""
+        self._threads.close()
+        self._put_away()
+        for log in self._logs.values():
+            log.close()
+        self._logs.clear()
+
+    def cannot_write(self, error: OSError) -> CannotBuild:
+        return CannotBuild(f"cannot write {self._workshop.path}: {error.strerror or error}")
+
+
+def verified(tables: Tables, material: Material, threads: Threads) -> float:
+    """Prove a published table, in so many seconds.  One that contradicts itself does not stay."""
+    verdict = verify(tables.columns(material), tables.columns, threads)
+    if verdict.fault is not None:
+        path = tables.table_path(material)
+        tables.forget(material)
+        path.unlink()
+        raise DamagedTable(f"{path}: {verdict.fault}; removed, please report this")
+    return verdict.seconds

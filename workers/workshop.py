@@ -1,0 +1,156 @@
+"""The tables of a build in their directory, and the workshop beside them in which one is made.
+
+    MATERIAL.METRIC.arrow                       a table
+    .MATERIAL.METRIC.build/                     its workshop, until it is published and verified
+        COLOUR.INCARNATION.WORKER.log           what a worker's own partitions held, pass by pass
+        part.NUMBER.INCARNATION[.json]          a part of the table, and what is known of it
+
+Names carry the incarnation of whoever writes, so a worker that was given up overwrites nothing.
+"""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from threading import Lock
+from typing import NamedTuple
+
+from workers.errors import DamagedTable, ForeignTable
+from workers.material import STRONGER, WEAKER, Material
+from workers.passlog import LogFile, Pass
+from workers.table import Table, table_name
+
+_COLOURS = {STRONGER: "stronger", WEAKER: "weaker"}
+_LOG = re.compile(r"(stronger|weaker)\.(\d+)\.(\d+)\.log")
+
+Smaller = dict[str, str]  # names of smaller tables and their digests
+
+
+class Tables:
+    """The tables of one directory, opened once each."""
+
+    def __init__(self, path: Path, metric: str) -> None:
+        self.path, self.metric = path, metric
+        self._open: dict[Material, Table] = {}
+        self._lock = Lock()
+
+    def table_path(self, material: Material) -> Path:
+        return self.path / table_name(material, self.metric)
+
+    def columns(self, material: Material) -> Table:
+        with self._lock:
+            if material not in self._open:
+                self._open[material] = Table(self.table_path(material))
+            return self._open[material]
+
+    def smaller(self, material: Material) -> Smaller:
+        """The digests of the tables that a material rests on."""
+        names = sorted({c.material for c in material.captures() if c.material.letters})
+        return {str(m): self.columns(m).digest for m in names}
+
+    def has(self, material: Material) -> bool:
+        """Whether the material's table is there, sound, and rests on the smaller tables that are
+        there.
+        """
+        if not self.table_path(material).exists():
+            return False
+        try:
+            return self.columns(material).smaller == self.smaller(material)
+        except FileNotFoundError:
+            return False
+        except (DamagedTable, ForeignTable) as error:
+            raise type(error)(f"{error} (kingpair build --force {material})") from error
+
+    def forget(self, material: Material) -> None:
+        """Another table has taken the name: what was open is not what is there."""
+        with self._lock:
+            table = self._open.pop(material, None)
+        if table is not None:
+            table.close()
+
+    def workshop(self, material: Material) -> "Workshop":
+        return Workshop(self.path / f".{material}.{self.metric}.build", material, self.metric)
+
+    def close(self) -> None:
+        for table in self._open.values():
+            table.close()
+
+
+class Logged(NamedTuple):
+    """The passes of a winner's analysis that are in the logs, each with the incarnation that found
+    it, and how many workers that had.
+    """
+
+    passes: list[tuple[Pass, int]]
+    workers: dict[int, int]
+
+
+class Workshop(NamedTuple):
+    """Where a table is made."""
+
+    path: Path
+    material: Material
+    metric: str
+
+    def log(self, winner: int, incarnation: int, worker: int) -> Path:
+        return self.path / f"{_COLOURS[winner]}.{incarnation}.{worker}.log"
+
+    def part(self, number: int, incarnation: int) -> Path:
+        return self.path / f"part.{number}.{incarnation}"
+
+    def identity(self, winner: int, smaller: Smaller) -> dict[str, object]:
+        """What the log of an analysis must agree on to be gone on from."""
+        return {
+            "material": str(self.material),
+            "metric": str(self.metric),
+            "winner": winner,
+            "smaller": smaller,
+        }
+
+    def exists(self) -> bool:
+        return self.path.exists()
+
+    def clear(self) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def last_incarnation(self) -> int:
+        return max((incarnation for _, incarnation, _ in self._logs()), default=0)
+
+    def logged(self, winner: int, smaller: Smaller) -> Logged:
+        """The passes that all workers of an incarnation committed.  What a later one found again
+        takes the place of what was found before.
+        """
+        passes: list[tuple[Pass, int]] = []
+        workers: dict[int, int] = {}
+        for incarnation in sorted({i for w, i, _ in self._logs() if w == winner}):
+            logs = [worker for w, i, worker in self._logs() if (w, i) == (winner, incarnation)]
+            agreed, count = self._agreed(winner, incarnation, smaller)
+            if count == len(logs) and agreed and agreed[0].depth <= len(passes):
+                passes[agreed[0].depth :] = [(done, incarnation) for done in agreed]
+                workers[incarnation] = count
+        return Logged(passes, workers)
+
+    def _agreed(self, winner: int, incarnation: int, smaller: Smaller) -> tuple[list[Pass], int]:
+        """What all workers of an incarnation committed, and how many there were."""
+        wanted, agreed, count = self.identity(winner, smaller), None, 0
+        for w, i, worker in self._logs():
+            if (w, i) != (winner, incarnation):
+                continue
+            log = LogFile(self.log(winner, incarnation, worker))
+            log.close()
+            stated = json.loads(log.identity or b"{}")
+            if any(stated.get(key) != value for key, value in wanted.items()):
+                return [], 0
+            agreed = log.passes if agreed is None else _both(agreed, log.passes)
+            count = stated["workers"]
+        return agreed or [], count
+
+    def _logs(self) -> list[tuple[int, int, int]]:
+        """Winner, incarnation and worker of the logs that are there."""
+        found = [_LOG.fullmatch(path.name) for path in self.path.glob("*.log")]
+        winners = {colour: winner for winner, colour in _COLOURS.items()}
+        return sorted((winners[m[1]], int(m[2]), int(m[3])) for m in found if m)
+
+
+def _both(ours: list[Pass], theirs: list[Pass]) -> list[Pass]:
+    return [a for a, b in zip(ours, theirs, strict=False) if a == b]
