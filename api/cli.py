@@ -168,6 +168,19 @@ def build(
     verify: Annotated[
         bool, typer.Option(help="Prove each table by forward moves once it is written.")
     ] = True,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHERE",
+            help="Build with Ray: local, auto (the cluster this machine is in) or HOST:PORT.",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", show_default="one a node", help="Workers of the cluster at most."
+        ),
+    ] = None,
     as_json: AsJson = False,
     level: Level = None,
 ) -> None:
@@ -185,7 +198,9 @@ def build(
       kingpair build --men 5 --memory 12GiB
       kingpair build KQvKR --metric dtc --metric dtm
       kingpair build KQvKR --json | jq .event
+      kingpair build KRBvKBN --cluster local --workers 2
     """
+    from api.hiring import hiring
     from api.watching import watching
     from coordinator.build import Request
     from coordinator.build import build as run
@@ -200,11 +215,13 @@ def build(
         force=force,
         compact=compact,
         verify=verify,
+        workers=workers or 1,
     )
     try:
-        for each in metric or [Metric.DTC]:
-            with watching(typer.echo, settings.tables, as_json) as listen:
-                run(replace(request, metric=each), listen)
+        with hiring(cluster, request.threads, workers) as hire:
+            for each in metric or [Metric.DTC]:
+                with watching(typer.echo, settings.tables, as_json) as listen:
+                    run(replace(request, metric=each), listen, hire)
     except KeyboardInterrupt:
         kept = (
             f"what was committed is kept in {settings.tables}, the same command goes on from there"

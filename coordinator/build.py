@@ -1,35 +1,32 @@
-"""A build in this process: the closure of some materials, each solved for both colours, published
-as a table and verified.
+"""A build: the closure of some materials, each solved for both colours, published as a table and
+verified.
 
-    events = [admitted, the nodes that there are]
     for each event:  build, commands = step(build, event)              (coordinator.step)
-                     perform the commands, which leads to more events  (coordinator.local)
+                     perform the commands, which leads to more events  (coordinator.crew)
 
-There is one node for each worker asked for, with one core: one domain is solved after the other,
-each with all threads.  Nothing is tried twice: what was committed is kept, and the same request
-goes on from there.  A material's logs lie beside the tables until its table is verified.
+Threads of this process perform them, or whoever is hired.  A material's logs lie beside the tables
+until its table is verified.
 """
 
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from queue import SimpleQueue
 
+from coordinator.book import Book, Forgetful, journaled
 from coordinator.closure import estimates, plan_of, sorted_out
 from coordinator.commands import (
     AwaitNodes,
-    Call,
     Clear,
     Command,
-    Create,
     Do,
     MakePlan,
 )
-from coordinator.domains import Node, Policy
-from coordinator.events import Admitted, NodesAwaited, NodesJoined
+from coordinator.crew import Crew, Hire, Site
+from coordinator.domains import Policy
 from coordinator.events import Event as StepEvent
+from coordinator.events import NodesJoined
 from coordinator.events import Planned as PlanMade
 from coordinator.local import Local
 from coordinator.plan import Estimate, check_directory, check_memory, waves
@@ -45,77 +42,102 @@ from coordinator.request import (
     Verified,
 )
 from coordinator.state import Build, State
-from coordinator.step import step
-from coordinator.tasks import Site, created
 from coordinator.telling import Telling
 from workers.errors import CannotBuild
 from workers.material import Material
 from workers.table import partial_of
 from workers.threads import Threads
-from workers.worker import Worker, verified
+from workers.worker import verified
 from workers.workshop import Tables
 
-_UNLIMITED = 1 << 62
 
+def build(request: Request, listen: Listener, hire: Hire | None = None) -> None:
+    """Build everything asked for that is not there; raise CannotBuild if it cannot be done.
 
-def build(request: Request, listen: Listener) -> None:
-    """Build everything asked for that is not there; raise CannotBuild if it cannot be done."""
-    if not request.out.exists():
+    Without anyone to `hire`, threads of this process do it.
+    """
+    if hire is None and not request.out.exists():
         check_memory(estimates(request, waves(request.materials)), request.memory)
     check_directory(request.out, ())
-    with _alone(request.out):
+    with ExitStack() as stack:
+        stack.enter_context(_alone(request.out))
         directory = Tables(request.out, request.metric)
-        try:
-            InProcess(request, directory, listen).run()
-        finally:
-            directory.close()
+        stack.callback(directory.close)
+        if hire is None:
+            _in_process(request, directory, listen)
+        else:
+            _on_a_cluster(request, directory, listen, hire)
 
 
-class InProcess:
-    """Performs what a build asks for, on threads of this process."""
+def _in_process(request: Request, directory: Tables, listen: Listener) -> None:
+    """Nothing is tried twice: what was committed is kept, and the same request goes on."""
+    policy = Policy(grain=request.grain, attempts=1, setbacks=0)
+    crew = Local(_site(request), directory, request.workers, request.threads)
+    Builder(request, directory, listen, crew, Forgetful(), policy).run()
 
-    def __init__(self, request: Request, directory: Tables, listen: Listener) -> None:
+
+def _on_a_cluster(request: Request, directory: Tables, listen: Listener, hire: Hire) -> None:
+    with journaled(request.out, request) as book:
+        crew = hire(_site(request), directory)
+        Builder(request, directory, listen, crew, book, Policy(grain=request.grain)).run()
+
+
+def _site(request: Request) -> Site:
+    return Site(str(request.out.absolute()), request.metric, request.compact)
+
+
+class Builder:
+    """Performs what a build asks for, with a crew."""
+
+    def __init__(
+        self,
+        request: Request,
+        directory: Tables,
+        listen: Listener,
+        crew: Crew,
+        book: Book,
+        policy: Policy,
+    ) -> None:
         self._request, self._directory, self._listen = request, directory, listen
-        self._site = Site(request.out, request.metric, request.compact)
+        self._crew, self._book, self._policy = crew, book, policy
         self._telling = Telling(listen, directory.columns)
-        self._events: SimpleQueue[StepEvent] = SimpleQueue()
-        self._local = Local(self._make, self._events)
 
     def run(self) -> None:
-        build = Build("build")
-        self._events.put(Admitted())
-        nodes = (Node(f"node{i}", 1, _UNLIMITED) for i in range(self._request.workers))
-        self._events.put(NodesJoined(tuple(nodes)))
-        with self._local:
+        build = self._book.build
+        with self._crew:
+            for event in (*self._book.first, NodesJoined(self._crew.nodes)):
+                build = self._tell(build, event)
             while not build.state.has_ended:
-                build, commands = step(build, self._events.get())
-                for command in commands:
-                    self._telling.hear(command)
-                    self._perform(command)
+                build = self._tell(build, self._crew.next())
         if build.state is not State.SUCCEEDED:
-            raise next(iter(self._local.errors), CannotBuild(build.reason))
+            raise next(iter(self._crew.errors), CannotBuild(build.reason))
+
+    def _tell(self, build: Build, event: StepEvent) -> Build:
+        build, commands = self._book.advance(build, event)
+        for command in commands:
+            self._telling.hear(command)
+            self._perform(command)
+        return build
 
     def _perform(self, command: Command) -> None:
         match command:
             case MakePlan(attempt):
-                self._events.put(self._plan(attempt))
+                self._crew.put(self._plan(attempt))
             case Do(call, task):
-                self._local.do(call, task)
-            case AwaitNodes(number):  # there will never be others
-                self._events.put(NodesAwaited(number))
+                self._crew.do(call, task)
+            case AwaitNodes(number):
+                self._crew.await_nodes(number)
             case Clear(domain):
+                self._directory.forget(Material.parse(domain))
                 self._directory.workshop(Material.parse(domain)).clear()
-
-    def _make(self, call: Call, task: Create) -> Worker:
-        threads = max(1, self._request.threads // self._request.workers)
-        return created(self._site, self._directory, call, task, threads)
 
     def _plan(self, attempt: int) -> PlanMade:
         """Sort out what is to be done, refuse what cannot be, clear away what is not needed."""
         request, directory = self._request, self._directory
         todo, present = sorted_out(request, directory)
         needed = estimates(request, todo)
-        check_memory(needed, request.memory)
+        if isinstance(self._crew, Local):
+            check_memory(needed, request.memory)
         check_directory(request.out, needed)
         self._listen(Planned(todo, present))
         for material in present:
@@ -124,8 +146,7 @@ class InProcess:
             for wave in todo:
                 for material in wave:
                     directory.workshop(material).clear()
-        policy = Policy(grain=request.grain, attempts=1, setbacks=0)
-        plan = plan_of(request, directory, todo, present, policy)
+        plan = plan_of(request, directory, todo, present, self._policy, self._book.incarnation)
         self._telling.planned(plan)
         return PlanMade(attempt, plan)
 

@@ -5,11 +5,11 @@ What an interrupted build logged is gone on from, unless it was to begin anew: t
 it came, no other record is needed.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 
 from coordinator.domains import Domain, Layout, Logged, Pass, Plan, Policy
-from coordinator.plan import Estimate, estimate, waves
+from coordinator.plan import Estimate, estimate, memory_of, waves
 from coordinator.request import Request
 from workers.geometry import PAIRS, neighbours
 from workers.material import STRONGER, WEAKER, Material
@@ -46,9 +46,16 @@ def estimates(request: Request, todo: Iterable[Iterable[Material]]) -> list[Esti
 
 
 def plan_of(
-    request: Request, directory: Tables, todo: Waves, present: Iterable[Material], policy: Policy
+    request: Request,
+    directory: Tables,
+    todo: Waves,
+    present: Iterable[Material],
+    policy: Policy,
+    given_out: Callable[[str], int],
 ) -> Plan:
-    """The closure as the coordinator knows it: numbers."""
+    """The closure as the coordinator knows it: numbers.  `given_out` has the last incarnation that
+    a domain is known to have had.
+    """
     names = tuple(map(str, present))
     materials = [material for wave in waves(request.materials) for material in wave]
     missing = {material for wave in todo for material in wave}
@@ -57,9 +64,9 @@ def plan_of(
         (layout(),),
         names,
         tuple(
-            _logged(directory, material, missing)
+            _logged(directory, material, missing, given_out(str(material)))
             for material in materials
-            if material in missing and directory.workshop(material).exists()
+            if material in missing
         ),
         policy,
     )
@@ -71,6 +78,7 @@ def layout() -> Layout:
 
 
 def _domain(request: Request, material: Material) -> Domain:
+    fixed, a_set = memory_of(estimate(material, 1, request.metric), request.metric)
     needs = {str(c.material) for c in material.captures() if c.material.letters}
     sides = ((STRONGER, material.stronger), (WEAKER, material.weaker))
     return Domain(
@@ -80,8 +88,11 @@ def _domain(request: Request, material: Material) -> Domain:
         winners=tuple(side for side, men in sides if men),
         layout=0,
         size=estimate(material, 1, request.metric).bitmap,
-        threads=1,
+        threads=-(-len(PAIRS) // chunk_size(len(material.letters))),
         together=_together(request, material),
+        base=fixed,
+        held=a_set,
+        copied=a_set,
         verify=request.verify,
     )
 
@@ -94,16 +105,19 @@ def _together(request: Request, material: Material) -> int:
     return max(chunk, len(PAIRS) // (4 * request.workers) // chunk * chunk)
 
 
-def _logged(directory: Tables, material: Material, missing: set[Material]) -> Logged:
+def _logged(
+    directory: Tables, material: Material, missing: set[Material], given_out: int
+) -> Logged:
     """What earlier builds logged, if it rests on the smaller tables that are there."""
     workshop = directory.workshop(material)
+    last = max(given_out, workshop.last_incarnation())
     passes, workers = [], dict[int, int]()
     if any(capture.material in missing for capture in material.captures()):
-        return Logged(str(material), workshop.last_incarnation(), (), ())
+        return Logged(str(material), last, (), ())
     smaller = directory.smaller(material)
     for winner in (STRONGER, WEAKER):
         logged = workshop.logged(winner, smaller)
         workers |= logged.workers
         found = tuple(Pass(p.depth, p.won, p.lost, by, p.over) for p, by in logged.passes)
         passes.append((winner, found))
-    return Logged(str(material), workshop.last_incarnation(), tuple(passes), tuple(workers.items()))
+    return Logged(str(material), last, tuple(passes), tuple(workers.items()))

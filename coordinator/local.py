@@ -4,7 +4,6 @@ A call is put into its worker's queue and its answer into the queue of events; f
 they are.  Nobody is lost here and nothing is late, so there are no leases.
 """
 
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,12 +11,15 @@ from queue import SimpleQueue
 from types import TracebackType
 
 from coordinator.commands import Call, Create, Lose, Release, Seal, Task, Win
-from coordinator.events import Done, Event
-from coordinator.tasks import done, failed, sealed
+from coordinator.crew import Site
+from coordinator.domains import Node
+from coordinator.events import Done, Event, NodesAwaited
+from coordinator.tasks import created, done, failed, sealed
 from workers.analysis import Parcel
 from workers.worker import Worker
+from workers.workshop import Tables
 
-Make = Callable[[Call, Create], Worker]
+_UNLIMITED = 1 << 62
 
 
 @dataclass
@@ -38,13 +40,28 @@ class _Post:
 
 
 class Local:
-    """Performs calls; what comes of them is put into `events`, what went wrong into `errors`."""
+    """Threads of this process as a crew.  Each of its workers is a node with one core, so that one
+    domain is solved after the other; what threads there are is divided among them.
+    """
 
-    def __init__(self, make: Make, events: "SimpleQueue[Event]") -> None:
-        self._make, self._events = make, events
+    def __init__(self, site: Site, tables: Tables, workers: int, threads: int) -> None:
+        self._site, self._tables = site, tables
+        self._threads = max(1, threads // workers)
+        self._events: SimpleQueue[Event] = SimpleQueue()
         self._posts: dict[tuple[str, int, int], _Post] = {}
         self._parcels: dict[str, Parcel] = {}
         self.errors: list[BaseException] = []
+        self.nodes = tuple(Node(f"node{i}", 1, _UNLIMITED) for i in range(workers))
+
+    def put(self, event: Event) -> None:
+        self._events.put(event)
+
+    def next(self) -> Event:
+        return self._events.get()
+
+    def await_nodes(self, number: int) -> None:
+        """There will never be others."""
+        self._events.put(NodesAwaited(number))
 
     def do(self, call: Call, task: Task) -> None:
         key = call.domain, call.incarnation, call.worker
@@ -63,7 +80,7 @@ class Local:
 
     def _do(self, post: _Post, call: Call, task: Task) -> None:
         if isinstance(task, Create):
-            post.worker = self._make(call, task)
+            post.worker = created(self._site, self._tables, call, task, self._threads)
             self._events.put(Done(call))
             return
         assert post.worker is not None, f"{call}: a worker that was not created"

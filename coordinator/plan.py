@@ -61,6 +61,12 @@ def estimate(material: Material, threads: int, metric: Metric = Metric.DTC) -> E
     )
 
 
+def memory_of(whole: Estimate, metric: Metric) -> tuple[int, int]:
+    """What a worker takes whatever it holds, and for each partition that it holds."""
+    partition = BITMAPS[metric] * (whole.bitmap + whole.bitmap // 512) // len(PAIRS)
+    return max(BASE, whole.memory - partition * len(PAIRS)), partition
+
+
 def _bitmap(axes: int) -> int:
     """Bytes of a set; with fewer than two men besides the kings a row is padded to 64 words."""
     return len(PAIRS) * max(512, (1 << 6 * axes) // 8)

@@ -6,8 +6,6 @@ receiver: the event says only that there is one, and by which token it is called
 """
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import NamedTuple
 
 from coordinator.commands import (
     Batch,
@@ -24,6 +22,7 @@ from coordinator.commands import (
     Verify,
     Win,
 )
+from coordinator.crew import Site
 from coordinator.events import Answer, Computed, Damaged, Done, Failed, Fault, Prepared, Written
 from workers.analysis import Findings, Parcel
 from workers.errors import CannotBuild, DamagedLog, DamagedTable, KingpairError
@@ -35,14 +34,6 @@ from workers.workshop import Tables
 
 Parcels = dict[int, Parcel]  # by receiver
 Reply = tuple[Answer, Parcels]
-
-
-class Site(NamedTuple):
-    """Where a build's tables are, and how they are made: what every worker of it has to know."""
-
-    out: Path
-    metric: str
-    compact: bool
 
 
 def created(site: Site, tables: Tables, call: Call, task: Create, threads: int) -> Worker:

@@ -140,7 +140,7 @@ def test_a_build_that_is_interrupted_again_and_again_still_ends(
     while interrupted(tmp_path, "KQvKR", 4):
         interruptions += 1
         assert interruptions < 100
-    assert interruptions > 10
+    assert interruptions > 4  # some passes more than were told of are kept each time
     assert files(tmp_path) == finished(tables)
 
 

@@ -239,7 +239,7 @@ class PassLog(LogFile):
     def _write_one(self, entry: "_Entry") -> None:
         if entry.then is not None:
             self._unsynced.append(entry.then)
-        settled = entry.then is not None and self._waiting.empty()
+        settled = bool(self._unsynced) and self._waiting.empty()
         try:
             if self._failure is None:
                 for part in entry.record:

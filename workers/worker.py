@@ -132,7 +132,11 @@ class Worker:
     def _log(self, winner: int, stretch: Stretch, worker: int) -> LogFile:
         key = winner, stretch.incarnation, worker
         if key not in self._logs:
-            self._logs[key] = LogFile(self._workshop.log(*key))
+            path = self._workshop.log(*key)
+            try:
+                self._logs[key] = LogFile(path)
+            except FileNotFoundError:
+                raise DamagedLog(path, winner, stretch.first - 1) from None
         log = self._logs[key]
         rests_on = json.loads(log.identity or b"{}").get("smaller")
         sound = log.depth if rests_on == self._identity.smaller else -1

@@ -1,0 +1,47 @@
+"""Who performs the calls of a build: threads of this process, or actors of a cluster.
+
+A crew takes calls and has events: answers, and whatever befell its workers and nodes.  It decides
+nothing.  `next` waits, and every wait of a crew has a limit.
+"""
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import NamedTuple, Protocol
+
+from coordinator.commands import Call, Task
+from coordinator.domains import Node
+from coordinator.events import Event
+from workers.workshop import Tables
+
+
+class Site(NamedTuple):
+    """Where a build's tables are, and how they are made: what every worker of it has to know."""
+
+    out: str
+    metric: str
+    compact: bool
+
+
+class Crew(Protocol):
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes that are there."""
+
+    @property
+    def errors(self) -> list[BaseException]:
+        """What went wrong in this process, as it was raised."""
+
+    def do(self, call: Call, task: Task) -> None: ...
+    def await_nodes(self, number: int) -> None: ...
+    def put(self, event: Event) -> None: ...
+    def next(self) -> Event: ...
+    def __enter__(self) -> "Crew": ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+
+Hire = Callable[[Site, Tables], Crew]

@@ -1,0 +1,84 @@
+"""Builds on a local Ray cluster, with harm done to its workers at a chosen call.
+
+    python clustered.py OUT WORKERS [HARM TASK ...]
+
+HARM is `kill`, `two` (kills two) or `stop` (stops a process for longer than its lease); TASK is the
+kind of call that the worker has just been given.  Each build has a directory below OUT, named
+HARM.TASK or `none`; a line is printed for each.  To be run where only loopback is.
+"""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+from api.ray_crew import Limits, RayCrew, connected
+from coordinator.build import Request, build
+from coordinator.commands import Call, Task
+from coordinator.crew import Site
+from coordinator.events import Event, LeaseExpired, WorkerLost
+from workers.material import Material
+
+LEASE_SECONDS = 3.0
+DEPTH = 5  # of the pass in which harm is done
+
+
+class HarmedCrew(RayCrew):
+    """Harms whoever is given a certain call, once."""
+
+    def __init__(self, site: Site, workers: int, harm: str, kind: str) -> None:
+        super().__init__(site, workers, Limits(step=LEASE_SECONDS, other=4 * LEASE_SECONDS))
+        self._harm, self._kind = harm, kind
+        self.noticed: list[str] = []
+
+    def do(self, call: Call, task: Task) -> None:
+        super().do(call, task)
+        fits = type(task).__name__ == self._kind and call.domain == "KQvKR"
+        if self._harm and fits and getattr(task, "depth", DEPTH) in (0, DEPTH):
+            for pid in actors()[: 2 if self._harm == "two" else 1]:
+                os.kill(pid, signal.SIGSTOP if self._harm == "stop" else signal.SIGKILL)
+            self._harm = ""
+
+    def next(self) -> Event:
+        event = super().next()
+        if isinstance(event, WorkerLost | LeaseExpired):
+            self.noticed.append(type(event).__name__)
+        return event
+
+
+def actors() -> list[int]:
+    """The processes of actors in this network namespace: those of this cluster."""
+    ours, found = os.readlink("/proc/self/ns/net"), []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            title = (process / "cmdline").read_bytes()
+            if title.startswith(b"ray::Actor") and os.readlink(process / "ns/net") == ours:
+                found.append(int(process.name))
+        except OSError:
+            continue
+    return sorted(found)
+
+
+def run(out: Path, workers: int, harm: str = "", kind: str = "") -> None:
+    crews: list[HarmedCrew] = []
+
+    def hire(site: Site, tables: object) -> HarmedCrew:
+        crews.append(HarmedCrew(site, workers, harm, kind))
+        return crews[0]
+
+    materials = (Material.parse("KQvKR"),)
+    build(Request(materials, out, workers=workers, grain=1), lambda event: None, hire)
+    noticed = ",".join(sorted(set(crews[0].noticed))) or "nothing"
+    print(f"{out.name} {noticed}", flush=True)
+
+
+def main(out: str, workers: str, *harms: str) -> None:
+    with connected("local", int(workers)):
+        if not harms:
+            run(Path(out) / "none", int(workers))
+        for harm, kind in zip(harms[::2], harms[1::2], strict=True):
+            run(Path(out) / f"{harm}.{kind}", int(workers), harm, kind)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,103 @@
+"""Facts about builds on a real Ray cluster: the same bytes, whoever died on the way.
+
+Ray listens on all interfaces of a machine, so it is started only where there is none but loopback:
+in a network namespace of its own.
+"""
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import child
+import pytest
+from building import CLOSURE
+
+from api.hiring import hiring
+from workers.errors import CannotBuild
+
+HARMS = (
+    *(("kill", kind) for kind in ("Create", "Prepare", "LoseAtOnce", "Win", "Lose", "Seal")),
+    *(("kill", kind) for kind in ("Paint", "Publish", "Verify")),
+    ("two", "Win"),
+    ("stop", "Win"),
+    ("stop", "Lose"),
+)
+LIMIT_SECONDS = 240
+
+
+@cache
+def can_cluster() -> bool:
+    """Whether Ray is installed, and a child may have a network of its own."""
+    if importlib.util.find_spec("ray") is None or shutil.which("unshare") is None:
+        return False
+    trial = ["unshare", "-n", "ip", "link", "set", "lo", "up"]
+    return subprocess.run(trial, capture_output=True).returncode == 0
+
+
+needs_cluster = pytest.mark.skipif(not can_cluster(), reason="no Ray, or no network of one's own")
+
+
+def on_loopback(home: Path, *command: str) -> "subprocess.CompletedProcess[str]":
+    """Run a command in a network namespace that has nothing but loopback."""
+    (home / "token").write_text("a" * 32)
+    settings = {"HOME": str(home), "RAY_AUTH_MODE": "token"}
+    settings["RAY_AUTH_TOKEN_PATH"] = str(home / "token")
+    return subprocess.run(
+        ["unshare", "-n", "sh", "-c", 'ip link set lo up; exec "$@"', "sh", *command],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        env=child.environment() | settings,
+        timeout=LIMIT_SECONDS,
+    )
+
+
+def clustered(home: Path, out: Path, workers: int, *harms: str) -> list[str]:
+    script = str(Path(__file__).with_name("clustered.py"))
+    done = on_loopback(home, sys.executable, script, str(out), str(workers), *harms)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout.splitlines()
+
+
+def tables_of(out: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in out.glob("*.arrow")}
+
+
+def wanted(tables: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (tables / f"{n}.dtc.arrow" for n in CLOSURE)}
+
+
+@needs_cluster
+@pytest.mark.slow
+def test_actors_make_the_same_bytes_as_threads(tables: Path, tmp_path: Path) -> None:
+    assert clustered(tmp_path, tmp_path / "out", 2) == ["none nothing"]
+    assert tables_of(tmp_path / "out" / "none") == wanted(tables)
+    left = {path.name for path in (tmp_path / "out" / "none").iterdir()} - set(wanted(tables))
+    assert all(name.startswith(".kingpair.journal") for name in left)
+
+
+@needs_cluster
+@pytest.mark.slow
+def test_whoever_dies_or_is_paused_the_bytes_are_the_same(tables: Path, tmp_path: Path) -> None:
+    asked = [word for harm in HARMS for word in harm]
+    lines = clustered(tmp_path, tmp_path / "out", 3, *asked)
+    assert [line.split()[0] for line in lines] == [f"{harm}.{kind}" for harm, kind in HARMS]
+    for line in lines:
+        name, noticed = line.split()
+        assert noticed != "nothing", f"{name}: nobody was harmed"
+        assert ("LeaseExpired" in noticed) == name.startswith("stop")
+        assert tables_of(tmp_path / "out" / name) == wanted(tables), name
+
+
+@needs_cluster
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [("127.0.0.1:1", "no cluster at 127.0.0.1:1"), ("nonsense", "no cluster at nonsense")],
+)
+def test_a_wrong_address_is_refused_in_one_line(address: str, said: str) -> None:
+    with pytest.raises(CannotBuild, match=said) as refused, hiring(address, 1, None):
+        pass
+    assert "\n" not in str(refused.value)
