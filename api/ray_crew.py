@@ -143,8 +143,9 @@ class RayCrew:
         """No lease any more for a call that is answered; of its parcels, those that were sent."""
         if isinstance(event, Done | Prepared | Computed | Written | Failed | Damaged):
             self._leases.pop(event.call, None)
-            parcels = self._returned.pop(event.call, [])
-            if isinstance(event, Prepared | Computed):
+            parcels = self._returned.pop(event.call, None)
+            # None: whoever answered has been released meanwhile.
+            if parcels is not None and isinstance(event, Prepared | Computed):
                 self._parcels |= {batch.ref: parcels[batch.receiver] for batch in event.sent}
         return event
 

@@ -2,14 +2,16 @@
 
     python clustered.py OUT WORKERS [HARM TASK ...]
 
-HARM is `kill`, `two` (kills two) or `stop` (stops a process for longer than its lease); TASK is the
-kind of call that the worker has just been given.  Each build has a directory below OUT, named
-HARM.TASK or `none`; a line is printed for each.  To be run where only loopback is.
+HARM is `kill`, `two`, `all` (kills so many), `stop` (stops one for longer than its lease) or `end`
+(kills the coordinator); TASK is the kind of call that a worker has just been given.  Each build
+has a directory below OUT, named HARM.TASK or `none`; a line is printed for each: `built`, its
+name, what was noticed, seconds.  To be run where only loopback is.
 """
 
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 from api.ray_crew import Limits, RayCrew, connected
@@ -20,6 +22,7 @@ from coordinator.events import Event, LeaseExpired, WorkerLost
 from workers.material import Material
 
 LEASE_SECONDS = 3.0
+HARMED = {"two": 2, "all": 100}  # processes, else one
 DEPTH = 5  # of the pass in which harm is done
 
 
@@ -35,7 +38,9 @@ class HarmedCrew(RayCrew):
         super().do(call, task)
         fits = type(task).__name__ == self._kind and call.domain == "KQvKR"
         if self._harm and fits and getattr(task, "depth", DEPTH) in (0, DEPTH):
-            for pid in actors()[: 2 if self._harm == "two" else 1]:
+            if self._harm == "end":
+                os.kill(os.getpid(), signal.SIGKILL)
+            for pid in actors()[: HARMED.get(self._harm, 1)]:
                 os.kill(pid, signal.SIGSTOP if self._harm == "stop" else signal.SIGKILL)
             self._harm = ""
 
@@ -66,10 +71,10 @@ def run(out: Path, workers: int, harm: str = "", kind: str = "") -> None:
         crews.append(HarmedCrew(site, workers, harm, kind))
         return crews[0]
 
-    materials = (Material.parse("KQvKR"),)
+    start, materials = time.monotonic(), (Material.parse("KQvKR"),)
     build(Request(materials, out, workers=workers, grain=1), lambda event: None, hire)
     noticed = ",".join(sorted(set(crews[0].noticed))) or "nothing"
-    print(f"{out.name} {noticed}", flush=True)
+    print(f"\nbuilt {out.name} {noticed} {time.monotonic() - start:.1f}", flush=True)
 
 
 def main(out: str, workers: str, *harms: str) -> None:
@@ -77,7 +82,8 @@ def main(out: str, workers: str, *harms: str) -> None:
         if not harms:
             run(Path(out) / "none", int(workers))
         for harm, kind in zip(harms[::2], harms[1::2], strict=True):
-            run(Path(out) / f"{harm}.{kind}", int(workers), harm, kind)
+            name = "none" if harm == "end" else f"{harm}.{kind}"
+            run(Path(out) / name, int(workers), harm, kind)
 
 
 if __name__ == "__main__":

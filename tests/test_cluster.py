@@ -6,6 +6,7 @@ in a network namespace of its own.
 
 import importlib.util
 import shutil
+import signal
 import subprocess
 import sys
 from functools import cache
@@ -16,11 +17,16 @@ import pytest
 from building import CLOSURE
 
 from api.hiring import hiring
+from coordinator.book import JOURNAL
+from coordinator.commands import Assigned
+from coordinator.journal import Journal
 from workers.errors import CannotBuild
 
 HARMS = (
-    *(("kill", kind) for kind in ("Create", "Prepare", "LoseAtOnce", "Win", "Lose", "Seal")),
-    *(("kill", kind) for kind in ("Paint", "Publish", "Verify")),
+    *(("kill", kind) for kind in ("Prepare", "LoseAtOnce", "Win", "Lose", "Seal")),
+    ("kill", "Paint"),
+    ("all", "Publish"),
+    ("all", "Verify"),
     ("two", "Win"),
     ("stop", "Win"),
     ("stop", "Lose"),
@@ -55,11 +61,13 @@ def on_loopback(home: Path, *command: str) -> "subprocess.CompletedProcess[str]"
     )
 
 
-def clustered(home: Path, out: Path, workers: int, *harms: str) -> list[str]:
+def clustered(home: Path, out: Path, workers: int, *harms: str, status: int = 0) -> dict[str, str]:
+    """What was noticed in each build; the lines of Ray's own are passed over."""
     script = str(Path(__file__).with_name("clustered.py"))
     done = on_loopback(home, sys.executable, script, str(out), str(workers), *harms)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout.splitlines()
+    assert done.returncode == status, done.stderr[-3000:]
+    built = [line.split() for line in done.stdout.splitlines() if line.startswith("built ")]
+    return {name: noticed for _, name, noticed, _ in built}
 
 
 def tables_of(out: Path) -> dict[str, bytes]:
@@ -73,7 +81,7 @@ def wanted(tables: Path) -> dict[str, bytes]:
 @needs_cluster
 @pytest.mark.slow
 def test_actors_make_the_same_bytes_as_threads(tables: Path, tmp_path: Path) -> None:
-    assert clustered(tmp_path, tmp_path / "out", 2) == ["none nothing"]
+    assert clustered(tmp_path, tmp_path / "out", 2) == {"none": "nothing"}
     assert tables_of(tmp_path / "out" / "none") == wanted(tables)
     left = {path.name for path in (tmp_path / "out" / "none").iterdir()} - set(wanted(tables))
     assert all(name.startswith(".kingpair.journal") for name in left)
@@ -83,13 +91,29 @@ def test_actors_make_the_same_bytes_as_threads(tables: Path, tmp_path: Path) -> 
 @pytest.mark.slow
 def test_whoever_dies_or_is_paused_the_bytes_are_the_same(tables: Path, tmp_path: Path) -> None:
     asked = [word for harm in HARMS for word in harm]
-    lines = clustered(tmp_path, tmp_path / "out", 3, *asked)
-    assert [line.split()[0] for line in lines] == [f"{harm}.{kind}" for harm, kind in HARMS]
-    for line in lines:
-        name, noticed = line.split()
+    seen = clustered(tmp_path, tmp_path / "out", 3, *asked)
+    assert list(seen) == [f"{harm}.{kind}" for harm, kind in HARMS]
+    for name, noticed in seen.items():
         assert noticed != "nothing", f"{name}: nobody was harmed"
         assert ("LeaseExpired" in noticed) == name.startswith("stop")
         assert tables_of(tmp_path / "out" / name) == wanted(tables), name
+
+
+@needs_cluster
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["Lose", "Verify"])
+def test_a_coordinator_that_is_killed_goes_on_with_its_build(
+    tables: Path, tmp_path: Path, task: str
+) -> None:
+    out = tmp_path / "out"
+    assert clustered(tmp_path, out, 2, "end", task, status=-signal.SIGKILL) == {}
+    assert clustered(tmp_path, out, 3) == {"none": "nothing"}
+    assert tables_of(out / "none") == wanted(tables)
+    with Journal(out / "none" / JOURNAL) as journal:
+        (submitted,) = journal.builds()
+        records = [entry.record for entry in journal.history(submitted.name)]
+    given_out = [r.incarnation for r in records if isinstance(r, Assigned) and r.domain == "KQvKR"]
+    assert given_out == sorted(set(given_out))
 
 
 @needs_cluster
