@@ -24,7 +24,7 @@ from workers.errors import CannotBuild
 
 HARMS = (
     *(("kill", kind) for kind in ("Prepare", "LoseAtOnce", "Win", "Lose", "Seal")),
-    ("kill", "Paint"),
+    ("all", "Paint"),
     ("all", "Publish"),
     ("all", "Verify"),
     ("two", "Win"),

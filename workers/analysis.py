@@ -181,7 +181,7 @@ class Analysis:
         """What is in some worker's halo and holds anything, in one parcel for each such worker."""
         readers = self._share.readers
         sent: dict[int, dict[int, memoryview]] = {reader: {} for reader in readers}
-        empty = 8 * -(-self.domain.kernel.rows // 64)  # a stream without a row
+        empty = self.domain.empty_stream
         for chunk, packed in zip(self._chunks, found, strict=True):
             if packed is None:
                 continue

@@ -33,6 +33,7 @@ class Domain:
         men = list(zip(material.letters, material.sides, strict=True))
         self.kernel = _kernels.Domain(men, *king_arrays(), share.places)
         self.words = self.kernel.rows * 64
+        self.empty_stream = 8 * -(-self.kernel.rows // 64)  # bytes of a stream that has no row
         self.canonical = zeros(2 * self.words, np.uint64)
         for diagonal in (False, True):
             _kernels.canonical_mask(self.kernel, diagonal, self.canonical_of(diagonal))

@@ -133,11 +133,12 @@ class Painter:
 
     def _first(self, winner: int, won: bool, depth: int, side: int) -> str | None:
         """The first position of a layer, in the order of the rows."""
+        empty = self.domain.empty_stream
         for chunk in self._chunks:
             streams: dict[int, Stream] = {}
             for _, found in self.logs[winner].layers(chunk, depth, won):
                 streams |= found
-            for pair in sorted(streams):
+            for pair in sorted(p for p, stream in streams.items() if stream.size > empty):
                 column = np.zeros(self.domain.slots, np.int8)
                 _paint(self.domain, streams[pair], 1, column)
                 canonical = self.domain.canonical_of(bool(DIAGONAL[pair]))
