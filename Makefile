@@ -71,7 +71,7 @@ $(VENV)/.requirements: pyproject.toml $(VENV)/.home
 	@$(BIN)/python -c 'import tomllib; \
 	    table = tomllib.load(open("pyproject.toml", "rb")); project = table["project"]; \
 	    print("cmake", "ninja", *table["build-system"]["requires"], *project["dependencies"], \
-	        *project["optional-dependencies"]["test"], sep="\n")' >$(VENV)/requirements.txt
+	        *sum(project["optional-dependencies"].values(), []), sep="\n")' >$(VENV)/requirements.txt
 	$(PIP) install -qq --requirement $(VENV)/requirements.txt
 	@mv $@.begun $@
 

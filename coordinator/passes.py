@@ -81,7 +81,7 @@ def _found(team: Team) -> tuple[int, ...]:
     found = dict[int, int]()
     for worker, share in enumerate(team.shares):
         found.update(zip(share.partitions, team.counts[worker], strict=True))
-    return tuple(found[p] for p in range(team.partitions))
+    return tuple(map(found.__getitem__, range(team.partitions)))
 
 
 def _created(run: Run, team: Team, policy: Policy, out: Out) -> Run:

@@ -134,13 +134,13 @@ def test_a_build_can_be_interrupted_at_every_event(tables: Path, tmp_path: Path)
 def test_a_build_that_is_interrupted_again_and_again_still_ends(
     tables: Path, tmp_path: Path
 ) -> None:
-    copied(tables, tmp_path, "KQvK", "KRvK")
-    # The plan, the start, two passes; at last the plan, the start, the painting, the table.
+    # The plan, the start, two passes; at last the plan, the start, the painting, the table.  Each
+    # time some passes more are kept than were told of: those that were durable when all ended.
     interruptions = 0
     while interrupted(tmp_path, "KQvKR", 4):
         interruptions += 1
-        assert interruptions < 100
-    assert interruptions > 4  # some passes more than were told of are kept each time
+        assert interruptions < 200
+    assert interruptions > 10
     assert files(tmp_path) == finished(tables)
 
 
