@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from api import arguments, study
+from api import arguments, study, token_command
 from api.failures import EXPLAINED, Commands
 from api.settings import Settings, Size
 from workers.metric import Metric
@@ -77,7 +77,7 @@ Host = Annotated[
     typer.Option(
         metavar="HOST",
         show_default="127.0.0.1",
-        help="Where to listen; only this machine may ask.",
+        help="Where to listen; beyond this machine with tokens.",
     ),
 ]
 Port = Annotated[
@@ -429,6 +429,11 @@ def serve(
     host: Host = None,
     port: Port = None,
     cache: Cache = None,
+    state: token_command.State = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Option("--name", metavar="NAME", help="A name that clients call this machine by."),
+    ] = None,
     verbose: Annotated[bool | None, typer.Option("--verbose", help="Log every request.")] = None,
 ) -> None:
     """Answer over HTTP, with a page to explore the tables on.
@@ -440,11 +445,13 @@ def serve(
     Examples:
       kingpair serve
       kingpair serve --tables /data/tables --port 8080
+      kingpair serve --host 0.0.0.0 --name tables.lab
     """
     from api.service.serve import serve as run
 
     flags = {"tables": tables, "host": host, "port": port, "cache": cache, "verbose": verbose}
-    run(arguments.settings(context, **flags), typer.echo)
+    found = arguments.settings(context, **flags, state=state, names=names or None)
+    run(found, typer.echo)
 
 
 @app.command()
@@ -509,6 +516,7 @@ def bench(
 
 for command in study.COMMANDS:
     app.command()(command)
+app.add_typer(token_command.app, name="token")
 
 
 def _opened(settings: Settings) -> "Tablebase":

@@ -26,7 +26,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from annotated_types import Ge, Interval
+from annotated_types import Ge, Gt, Interval
 
 from workers.errors import BadSettings
 
@@ -119,6 +119,15 @@ class Settings:
         1.0, "seconds between two looks of the service at the directory of tables"
     )
     verbose: bool = setting(False, "log every request")
+    state: Path | None = setting(None, "where tokens are kept; beside the tables if not set")
+    names: Words = setting(Words(), "names of this machine, besides its addresses and localhost")
+    probes_per_second: Annotated[float, Gt(0)] = setting(
+        5000.0, "positions that each client may ask for, a hundred of a batch counting as one"
+    )
+
+    @property
+    def state_directory(self) -> Path:
+        return self.state or self.tables
 
 
 KNOWN: Mapping[str, Field[Any]] = MappingProxyType({each.name: each for each in fields(Settings)})

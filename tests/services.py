@@ -15,12 +15,23 @@ from api.service.application import create
 from api.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
+OWN = "http://127.0.0.1:8000"
 
 
 @contextmanager
 def client_of(tables: Path, look_every: float = 60) -> Iterator[TestClient]:
-    app = create(Settings(tables=tables, look_every=look_every))
-    with TestClient(app, raise_server_exceptions=False, follow_redirects=False) as client:
+    with client_with(Settings(tables=tables, look_every=look_every)) as client:
+        yield client
+
+
+@contextmanager
+def client_with(settings: Settings) -> Iterator[TestClient]:
+    with TestClient(
+        create(settings),
+        base_url=OWN,
+        raise_server_exceptions=False,
+        follow_redirects=False,
+    ) as client:
         yield client
 
 

@@ -66,6 +66,7 @@ def test_every_route_is_described(client: TestClient) -> None:
         "/healthz",
         "/readyz",
         "/version",
+        "/api/v1/session",
         "/metrics",
     } == set(described["paths"])
     answers = [

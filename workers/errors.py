@@ -7,6 +7,7 @@
     ├── BadPosition (ValueError)        a FEN that does not parse, or a position the rules forbid
     ├── BadSelection (ValueError)       positions that cannot be, or more than a table has
     ├── BadSettings (ValueError)        a setting that is unknown or cannot be; says where it stands
+    ├── BadToken (ValueError)           a token that cannot be made, or that there is none of
     ├── MissingTableError (KeyError)    no table for a material; names it
     ├── DamagedTable (OSError)          truncated, altered, no table at all; names file and block
     ├── ForeignTable (ValueError)       a sound table, but of another material, metric or version
@@ -41,6 +42,10 @@ class BadSelection(KingpairError, ValueError):
 
 class BadSettings(KingpairError, ValueError):
     """A setting that nobody knows, or a value that it cannot have, in a file or the environment."""
+
+
+class BadToken(KingpairError, ValueError):
+    """A token under a name that is taken or cannot be, or that is not there to be revoked."""
 
 
 class MissingTableError(KingpairError, KeyError):

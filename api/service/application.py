@@ -3,14 +3,17 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from copy import deepcopy
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
-from api.service import operations, page, probing, problems, standard, tables
+from api.service import access, operations, page, probing, problems, standard, tables
 from api.service.holding import Holding
 from api.service.monitoring import Metrics, Watched
 from api.settings import Settings
+from api.tokens import Reader
 from api.version import components
 
 DESCRIPTION = "Chess endgames without pawns, solved exactly: ask finished tables."
@@ -30,13 +33,29 @@ def create(settings: Settings) -> FastAPI:
     )
     app.state.holding, app.state.metrics = held, metrics
     routes = []
-    for part in (standard, probing, tables, operations, page):
+    for part in (standard, probing, tables, access, operations, page):
         app.include_router(part.router)
         routes += [route for route in part.router.routes if isinstance(route, APIRoute)]
     problems.install(app, routes)
     app.add_exception_handler(tables.Elsewhere, tables.redirected)
+    app.add_exception_handler(access.Refused, access.refused)
+    door = access.Door(
+        held.tokens, frozenset(map(str.lower, settings.names)), settings.probes_per_second
+    )
+    app.add_middleware(access.Guard, door=door)
     app.add_middleware(Watched, metrics=metrics)
+    _describe_access(app, held.tokens)
     return app
+
+
+def _describe_access(app: FastAPI, reader: Reader) -> None:
+    """What the description says of tokens depends on whether there are any."""
+    describe = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        return access.describe(deepcopy(describe()), bool(reader.known()))
+
+    app.openapi = openapi  # type: ignore[method-assign]  # as FastAPI has it done
 
 
 @asynccontextmanager
@@ -50,3 +69,4 @@ async def _living(app: FastAPI) -> AsyncIterator[None]:
         with suppress(asyncio.CancelledError):
             await watching
         held.tablebase.close()
+        held.tokens.close()

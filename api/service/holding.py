@@ -12,7 +12,9 @@ from starlette.requests import Request
 from api.catalogue import Catalogue
 from api.fifty import LaterPhases
 from api.settings import Settings
+from api.tokens import Reader
 from workers.blockcache import Cold
+from workers.errors import CannotServe
 from workers.position import Position
 from workers.probe import Tablebase
 from workers.survey import Survey, survey
@@ -33,6 +35,7 @@ class Holding:
         self.tablebase = Tablebase(self.settings.cache)
         self.later = LaterPhases(self.tablebase)
         self.catalogue = Catalogue()
+        self.tokens = Reader(self.settings.state_directory)
         self.tablebase.add_directory(self.settings.tables)
 
     def refresh(self) -> None:
@@ -59,8 +62,13 @@ class Holding:
     @property
     def problem(self) -> str | None:
         """Why no question can be answered, if none can."""
-        there = self.settings.tables.is_dir()
-        return None if there else f"no directory of tables at {self.settings.tables}"
+        if not self.settings.tables.is_dir():
+            return f"no directory of tables at {self.settings.tables}"
+        try:
+            self.tokens.known()
+        except CannotServe as error:
+            return str(error)
+        return None
 
 
 def holding(request: Request) -> Holding:

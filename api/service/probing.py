@@ -3,12 +3,13 @@
 import json
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from api import positions
+from api.service.access import draw_batch
 from api.service.problems import DOCUMENTED
 from api.service.standard import Fen, Held
 from workers.fen import parse_fen
@@ -44,8 +45,9 @@ async def probe(fen: Fen, held: Held, metric: ByMetric = Metric.DTC) -> Response
 
 
 @router.post("/probe", responses=ANSWERED)
-async def probe_many(batch: Batch, held: Held) -> Response:
+async def probe_many(request: Request, batch: Batch, held: Held) -> Response:
     """The results of up to ten thousand positions, in their order."""
+    draw_batch(request, len(batch.fens))
     found = await run_in_threadpool(held.tablebase.probe_batch, batch.fens, batch.metric)
     return answer(positions.batch(found, batch.metric))
 

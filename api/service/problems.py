@@ -37,6 +37,11 @@ class Kind(NamedTuple):
 
 BAD_REQUEST = Kind("bad-request", 400, "The request cannot be understood")
 NOT_READY = Kind("not-ready", 503, "The service cannot answer now")
+UNAUTHORIZED = Kind("unauthorized", 401, "Who asks?")
+FORBIDDEN = Kind("forbidden", 403, "This token does not allow it")
+CROSS_SITE = Kind("cross-site", 403, "Another site may not ask for this")
+MISDIRECTED = Kind("misdirected", 421, "This service goes by other names")
+TOO_MANY = Kind("too-many", 429, "Too many at once")
 INTERNAL = Kind("internal", 500, "The service has a fault")
 KINDS: dict[type[KingpairError], Kind] = {
     BadMaterial: Kind("bad-material", 400, "No such material"),
@@ -82,12 +87,17 @@ def kind_of(error: KingpairError) -> Kind:
     return next((kind for of, kind in KINDS.items() if isinstance(error, of)), INTERNAL)
 
 
-def _answer(request: Request, kind: Kind, detail: str, headers: Any = None) -> Response:
-    if request.url.path.startswith("/standard"):
+def refusal(path: str, kind: Kind, detail: str, headers: Any = None) -> Response:
+    """A problem, or plain text where Lichess's clients look for it."""
+    if path.startswith("/standard"):
         return PlainTextResponse(
             f"{detail}\n", kind.status, {**(headers or {}), "Access-Control-Allow-Origin": "*"}
         )
     return problem(kind, detail, headers)
+
+
+def _answer(request: Request, kind: Kind, detail: str, headers: Any = None) -> Response:
+    return refusal(request.url.path, kind, detail, headers)
 
 
 def install(app: FastAPI, routes: list[APIRoute]) -> None:

@@ -1,6 +1,7 @@
 """Listening: where, for whom, and until when.
 
-Without a way to tell who asks, only this machine may: an address that others reach is refused.
+As long as no token was made there is no way to tell who asks, and an address that other machines
+reach is refused.
 """
 
 import errno
@@ -39,9 +40,12 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
     """Answer until told to stop by SIGTERM or SIGINT."""
     log_to_stderr(settings.verbose)
     app = create(settings)
-    with listening(settings.host, settings.port) as opened:
+    has_tokens = bool(app.state.holding.tokens.known())
+    with listening(settings.host, settings.port, has_tokens) as opened:
         config = uvicorn.Config(
             app,
+            # A client on this machine could otherwise say that it is another.
+            proxy_headers=False,
             log_config=None,
             access_log=False,
             server_header=False,
@@ -52,9 +56,11 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
         Server(config).run(sockets=[opened])
 
 
-def listening(host: str, port: int) -> socket.socket:
-    """A socket that waits for connections, on this machine's own addresses alone."""
-    family, address = _loopback(host, port)
+def listening(host: str, port: int, has_tokens: bool) -> socket.socket:
+    """A socket that waits for connections, on this machine's own addresses alone if there are no
+    tokens.
+    """
+    family, address = resolved(host, port, has_tokens)
     opened = socket.socket(family, socket.SOCK_STREAM)
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -66,16 +72,19 @@ def listening(host: str, port: int) -> socket.socket:
     return opened
 
 
-def _loopback(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, int]]:
+def resolved(
+    host: str, port: int, has_tokens: bool
+) -> tuple[socket.AddressFamily, tuple[str, int]]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise CannotServe(f"no address {host!r}; use --host 127.0.0.1") from error
     family, _, _, _, address = found[0]
-    if any(not ipaddress.ip_address(each[4][0]).is_loopback for each in found):
+    own = all(ipaddress.ip_address(each[4][0]).is_loopback for each in found)
+    if not own and not has_tokens:
         raise CannotServe(
-            f"{host} can be reached from other machines, and there are no tokens yet to tell who "
-            "asks; use --host 127.0.0.1"
+            f"{host} can be reached from other machines, and there is no token to tell who asks; "
+            "use --host 127.0.0.1, or make one with kingpair token create"
         )
     return family, (str(address[0]), int(address[1]))
 
