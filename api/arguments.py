@@ -11,9 +11,11 @@ from workers.errors import BadMaterial, BadSettings
 from workers.material import MEN_MAX, Material, every
 
 
-def materials_of(names: Iterable[str], men: int | None) -> tuple[Material, ...]:
+def materials_of(
+    names: Iterable[str], men: int | None, men_max: int = MEN_MAX
+) -> tuple[Material, ...]:
     """The materials named, and all pawnless ones of up to so many men."""
-    wanted = [Material.parse(part) for name in names for part in name.split(",")]
+    wanted = [Material.parse(part, men_max) for name in names for part in name.split(",")]
     if men is not None:
         wanted += [m for n in range(3, men + 1) for m in every(n)]
     if not wanted:

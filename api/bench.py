@@ -13,6 +13,7 @@ from typing import Any
 
 import typer
 
+from api import bench_constants
 from api.bandwidth import Rate, copy_bandwidth
 from api.bench_figures import Figure, figures
 from api.bench_steps import KING_ALONE, SUBJECT, Steps
@@ -33,10 +34,18 @@ READ = Material.parse("KQvKR")
 Copies = dict[int, float]  # bytes a second, by threads
 
 
-def run(json: bool, quick: bool, full: bool = False, signature: bool = False) -> None:
+def run(
+    json: bool,
+    quick: bool,
+    full: bool = False,
+    signature: bool = False,
+    constants: bool = False,
+) -> None:
     """Measure and print, a section as soon as it is measured; as JSON, one object at the end."""
     if signature:
         _only_signature(json)
+    elif constants:
+        _only_constants(json, full)
     elif json:
         typer.echo(json_.dumps(_measured(quick, full), indent=2))
     else:
@@ -53,6 +62,13 @@ def _only_signature(json: bool) -> None:
     for line in found.lines():
         typer.echo(line)
     typer.echo(versions(), err=True)
+
+
+def _only_constants(json: bool, full: bool) -> None:
+    """What `kingpair model --constants` reads, if as JSON."""
+    found = bench_constants.measured(full)
+    for line in [json_.dumps(found._asdict(), indent=2)] if json else bench_constants.text(found):
+        typer.echo(line)
 
 
 # ---- measuring ----

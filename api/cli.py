@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from api import arguments, study, token_command
+from api import arguments, modelling, study, token_command
 from api.failures import EXPLAINED, Commands
 from api.settings import Settings, Size
 from workers.metric import Metric
@@ -495,6 +495,10 @@ def bench(
     signature: Annotated[
         bool, typer.Option("--signature", help="The signature alone, as its golden file has it.")
     ] = False,
+    constants: Annotated[
+        bool,
+        typer.Option("--constants", help="What kingpair model computes with; --full: of six men."),
+    ] = False,
     as_json: AsJson = False,
     level: Level = None,
 ) -> None:
@@ -507,14 +511,15 @@ def bench(
       kingpair bench --quick
       kingpair bench --level v3 --json
       kingpair bench --signature
+      kingpair bench --constants --full --json > here.json
     """
     from api.bench import run
 
     arguments.settings(context, level=level)
-    run(json=as_json, quick=quick, full=full, signature=signature)
+    run(json=as_json, quick=quick, full=full, signature=signature, constants=constants)
 
 
-for command in study.COMMANDS:
+for command in (*modelling.COMMANDS, *study.COMMANDS):
     app.command()(command)
 app.add_typer(token_command.app, name="token")
 

@@ -2,17 +2,25 @@
 
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
+from terminal import said, told
 
 from api.bandwidth import Rate, best_of, copy_bandwidth
 from api.bench import run
+from api.bench_constants import FIVE_MEN, Watched, of_five_men
 from api.bench_figures import Figure, peak_of, run_to_end
 from api.bench_streams import some_fens
+from coordinator.build import Committed, Painting, Published, Verified
+from coordinator.course import occupied, placed
+from coordinator.model import Constants
+from workers.domain import domain_of
 from workers.errors import CannotBuild
 from workers.fen import parse_fen
 from workers.material import Material
+from workers.passlog import Pass
 from workers.position import material_of
 
 
@@ -65,3 +73,25 @@ def test_everything_measured_is_in_one_object(capsys: pytest.CaptureFixture[str]
     assert all(rate["share_of_copy"] > 0 for rate in found["kernels"])
     assert {"name", "value", "unit", "target", "target_is", "met"} == set(found["figures"][0])
     assert len(found["signature"]["value"]) == 64
+
+
+@pytest.mark.slow
+def test_the_model_reads_the_constants_that_are_measured(tmp_path: Path) -> None:
+    (tmp_path / "here.json").write_text(said("bench", "--constants", "--json"))
+    here = told("model", "KBBvKN", "--nodes", "1", "--constants", tmp_path / "here.json")
+    assert here[0]["seconds"] != told("model", "KBBvKN", "--nodes", "1")[0]["seconds"]
+
+
+def test_the_constants_are_found_in_passes_that_keep_to_them() -> None:
+    wanted = Constants(partition=1e-5, near=3e-7)
+    units = 462 * 64**3 / 512
+    passes = [
+        Committed(FIVE_MEN, 0, Pass(depth, won, 0, False), 0, seconds)
+        for depth, won in enumerate((0, 10, 1000, 100_000, 10_000_000))
+        for share in [won / domain_of(FIVE_MEN).placements() * placed(5)]
+        for seconds in [462 * wanted.partition + units * occupied(share) * wanted.near]
+    ]
+    rest = (Painting(FIVE_MEN), Published(FIVE_MEN, 1, 1.0, {}), Verified(FIVE_MEN, 1.0))
+    found = of_five_men(Watched(FIVE_MEN, tuple(enumerate((*passes, *rest)))))
+    assert (found.partition, found.near) == pytest.approx((wanted.partition, wanted.near))
+    assert found.unit == wanted.unit

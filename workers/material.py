@@ -42,10 +42,10 @@ class Material:
         assert _strength(self.stronger) <= _strength(self.weaker), f"weaker side first: {self.name}"
 
     @staticmethod
-    def parse(text: str) -> "Material":
+    def parse(text: str, men_max: int = MEN_MAX) -> "Material":
         """Read any usual form (`KQvKR`, `krkq`, `RKvQK`); refuse what no table can be built for."""
         material, _ = Material.of(*_sides(text))
-        _check_buildable(material)
+        _check_buildable(material, men_max)
         return material
 
     @staticmethod
@@ -196,11 +196,11 @@ def _split_at_second_king(text: str, men: str) -> list[str]:
     return [men[:second], men[second:]]
 
 
-def _check_buildable(material: Material) -> None:
+def _check_buildable(material: Material, men_max: int) -> None:
     if not material.letters:
         raise BadMaterial("KvK: bare kings are a draw, nothing to build; add a man, such as KQvK")
-    if material.men > MEN_MAX:
-        raise _bad(material.name, f"{material.men} men; at most {MEN_MAX}, kings included")
+    if material.men > men_max:
+        raise _bad(material.name, f"{material.men} men; at most {men_max}, kings included")
     if "P" in material.letters:
         raise _bad(material.name, "pawns: not yet solved; use K Q R B N, such as KQvKR")
 

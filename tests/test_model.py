@@ -1,0 +1,163 @@
+"""Facts about predictions: what must hold whatever the machines are, and what the documents say."""
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from terminal import kingpair, said, told
+
+from coordinator.course import DEEPEST, course, occupied, placed, stream_bytes
+from coordinator.model import Closure, Cluster, Constants, Prediction, Sharing, predict, predict_all
+from coordinator.plan import estimate, waves
+from workers.material import Material
+from workers.metric import Metric
+
+NODES = (1, 2, 4, 8, 16, 32, 64, 128, 231, 462)
+BY_MEN = ("KQvK", "KQvKR", "KRBvKR", "KRBvKBN", "KRBNvKQN", "KQBNvKRBN")
+DOCUMENT = Path(__file__).parents[1] / "deploy" / "docs" / "cluster.md"
+
+
+def cluster(nodes: int = 1, cores: int = 8, memory: int = 1 << 50) -> Cluster:
+    return Cluster(nodes, cores, memory, network=1.25e9, store=1e9)
+
+
+def predicted(name: str, on: Cluster, metric: Metric = Metric.DTC) -> Prediction:
+    return predict(Material.parse(name, 8), metric, on, Constants())
+
+
+def closed(name: str, on: Cluster) -> Closure:
+    return predict_all(waves([Material.parse(name, 8)]), Metric.DTC, on, Constants())
+
+
+@pytest.mark.parametrize("name", BY_MEN)
+def test_more_nodes_never_need_more_memory_each(name: str) -> None:
+    needed = [predicted(name, cluster(nodes)).memory for nodes in NODES]
+    assert needed == sorted(needed, reverse=True)
+
+
+@pytest.mark.parametrize("name", BY_MEN)
+def test_nothing_is_exchanged_by_a_worker_alone(name: str) -> None:
+    assert predicted(name, cluster(1)).exchanged == 0
+
+
+def test_more_workers_exchange_more() -> None:
+    exchanged = [predicted("KRBNvKQN", cluster(nodes)).exchanged for nodes in NODES]
+    assert exchanged == sorted(set(exchanged))
+
+
+@pytest.mark.parametrize("metric", Metric)
+def test_a_man_more_is_64_times_the_slots(metric: Metric) -> None:
+    alone = cluster(1)
+    for less, more in pairwise(BY_MEN[1:]):
+        small, large = (predicted(name, alone, metric) for name in (less, more))
+        assert large.table == pytest.approx(64 * small.table, rel=0.1)
+        assert large.seconds > small.seconds
+        slots = [estimate(p.material, 1, metric).slots for p in (small, large)]
+        assert slots[1] == 64 * slots[0]
+
+
+def test_small_materials_are_left_to_one_worker_however_many_there_are() -> None:
+    assert [predicted(name, cluster(462)).workers for name in BY_MEN] == [1, 1, 1, 15, 462, 462]
+
+
+def test_who_lacks_memory_is_given_more_workers_and_told_when_that_does_not_suffice() -> None:
+    roomy, tight, hopeless = (
+        predicted("KRBvKBN", cluster(64, memory=memory)) for memory in (1 << 40, 5 << 29, 1 << 30)
+    )
+    assert roomy.workers < tight.workers <= hopeless.workers == 64
+    assert roomy.fits
+    assert tight.fits
+    assert not hopeless.fits
+
+
+def test_cores_without_partitions_do_not_help() -> None:
+    """Of seven men a worker in 462 has one partition: nothing for a second core to do."""
+    one, many = (predicted("KRBNvKQN", cluster(462, cores)).passes for cores in (1, 32))
+    assert one == many
+
+
+def test_a_faster_store_and_network_never_cost_time() -> None:
+    slow = predicted("KRBNvKQN", cluster(16))
+    fast = predicted("KRBNvKQN", cluster(16)._replace(network=1e10, store=1e10))
+    assert fast.seconds < slow.seconds
+    assert fast.exchanged == slow.exchanged
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 15, 462])
+def test_shares_hold_all_partitions(nodes: int) -> None:
+    share = Sharing.of(nodes)
+    assert share.own * nodes >= 462
+    assert share.own + share.copied >= share.held >= share.own
+    assert share.copies <= nodes * share.copied
+    assert (share.copies == 0) == (nodes == 1)
+
+
+@pytest.mark.parametrize("metric", Metric)
+@pytest.mark.parametrize("men", range(3, 9))
+@pytest.mark.parametrize("passes", [1, 4, 30, 517])
+def test_a_course_finds_what_is_decided_and_no_more(men: int, metric: Metric, passes: int) -> None:
+    found = course(men, metric, 0, passes)
+    assert len(found) == passes + 1
+    assert found[0].won == 0
+    assert sum(p.lost for p in found) == pytest.approx(0.5 * placed(men))
+    assert all(p.lost > 0 for p in found)
+
+
+def test_deeper_is_known_of_more_men() -> None:
+    for deepest in DEEPEST.values():
+        assert list(deepest.values()) == sorted(set(deepest.values()))
+
+
+def test_a_denser_layer_fills_more_units_with_fewer_bytes_each() -> None:
+    densities = [10**-e for e in (9, 7, 5, 4, 3, 2, 1, 0.5, 0)]
+    filled, sizes = map(occupied, densities), list(map(stream_bytes, densities))
+    assert list(filled) == sorted(set(map(occupied, densities)))
+    assert sizes == sorted(sizes, reverse=True)
+    assert occupied(1.0) == 1.0
+
+
+def test_a_closure_takes_as_long_as_its_longest_wave_allows() -> None:
+    on_one, on_many = closed("KRBvKBN", cluster(1)), closed("KRBvKBN", cluster(64))
+    assert on_one.seconds == pytest.approx(sum(d.seconds for d in on_one.domains))
+    assert max(d.seconds for d in on_many.domains) < on_many.seconds < on_one.seconds
+    assert on_one.disk == on_many.disk
+
+
+# ---- the command ----
+
+
+def test_the_document_shows_what_the_command_prints() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    shown = re.findall(r"```sh\nkingpair (model [^\n]*)\n```\n\n```text\n(.*?)```", text, re.DOTALL)
+    assert shown
+    for command, output in shown:
+        assert said(*command.split()) == output
+
+
+def test_json_says_what_each_material_takes() -> None:
+    command = ("model", "KRBvKBN", "--nodes", "1,15", "--passes", "98")
+    alone, together = told(*command)
+    assert alone["exchanged"] == 0 < together["exchanged"]
+    last = together["materials"][-1]
+    assert (last["material"], last["workers"], last["metric"]) == ("KRBvKBN", 15, "dtc")
+    assert len(last["passes"]) == 99 + 76
+    assert sum(p["exchanged"] for p in last["passes"]) == pytest.approx(last["exchanged"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("KQRBNvKRBN",), "9 men; at most 8"),
+        (("KQvKR", "--nodes", "463"), "numbers from 1 to 462"),
+        (("KQvKR", "--network", "fast"), "such as 10Gbit or 500MB/s"),
+        (("KQvKR", "--constants", "/nowhere"), "print some with kingpair bench --constants"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_one_line(
+    arguments: tuple[str, ...], expected: str
+) -> None:
+    done = kingpair("model", *arguments)
+    assert done.exit_code in (2, 5)
+    assert expected in done.stderr
+    assert done.stderr.count("\n") == 1
