@@ -20,6 +20,7 @@ from workers.errors import (
     BadSelection,
     BadSettings,
     BadToken,
+    Cancelled,
     CannotBuild,
     CannotServe,
     DamagedLog,
@@ -51,6 +52,7 @@ EXIT_CODES: dict[type[KingpairError], ExitCode] = {
     DamagedLog: ExitCode.DAMAGED,
     ForeignTable: ExitCode.DAMAGED,
     CannotBuild: ExitCode.CANNOT,
+    Cancelled: ExitCode.INTERRUPTED,
     CannotServe: ExitCode.CANNOT,
 }
 

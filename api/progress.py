@@ -14,8 +14,17 @@ from statistics import fmean
 
 from api.figures import longest_win
 from api.text import clock, columns, count, duration
-from coordinator.build import Committed, Event, Painting, Planned, Published, Started, Verified
 from coordinator.plan import gib as size
+from coordinator.request import (
+    Committed,
+    Event,
+    Painting,
+    Planned,
+    Published,
+    SetBack,
+    Started,
+    Verified,
+)
 from workers.material import STRONGER, Material
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -27,7 +36,9 @@ _TREND = 24
 
 @dataclass
 class Progress:
-    """A build so far, as a fold over its events."""
+    """A build so far, as a fold over its events.  Where several materials are under way, what is
+    told of is the last one that anything was heard of.
+    """
 
     waves: tuple[tuple[Material, ...], ...] = ()
     present: int = 0
@@ -51,19 +62,21 @@ class Progress:
                 self.painting = self.verifying = False
             case Committed(passed=passed, seconds=seconds):
                 self._begin_analysis_of(event)
-                self.latest = event
+                self.material, self.latest = event.material, event
+                self.painting = self.verifying = False
                 self.found.append(passed.won + passed.lost)
                 self.seconds += seconds
-            case Painting():
-                self.painting = True
-            case Published():
+            case Painting(material):
+                self.material, self.painting = material, True
+            case Published(material):
                 self.done.append(event)
-                self.verifying = True
-            case Verified():
+                self.material, self.verifying = material, True
+            case Verified(material) if material == self.material:
                 self.material = None
 
     def _begin_analysis_of(self, event: Committed) -> None:
-        if self.latest is None or self.latest.winner != event.winner:
+        analysis = event.material, event.winner
+        if self.latest is None or (self.latest.material, self.latest.winner) != analysis:
             self.found, self.seconds = [], 0.0
 
     @property
@@ -129,6 +142,10 @@ def planned_lines(event: Planned) -> Iterator[str]:
     if event.present and event.waves:
         verb = "is" if len(event.present) == 1 else "are"
         yield f"{count(len(event.present), 'table')} {verb} there already"
+
+
+def set_back_line(event: SetBack) -> str:
+    return f"  {event.material.name:<7}  set back to its last committed pass: {event.reason}"
 
 
 def wave_line(progress: Progress) -> str:

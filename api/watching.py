@@ -12,19 +12,24 @@ from api.progress import (
     Progress,
     planned_lines,
     published_line,
+    set_back_line,
     status,
     summary,
     wave_line,
 )
-from coordinator.build import (
+from coordinator.request import (
     Committed,
     Event,
     Listener,
     Painting,
     Planned,
+    Post,
     Published,
+    Restaffed,
+    SetBack,
     Started,
     Verified,
+    Waiting,
 )
 from workers.table import COLUMNS
 
@@ -69,6 +74,10 @@ class Log:
             self.echo(wave_line(self.progress))
         elif isinstance(event, Published):
             self.echo(published_line(event))
+        elif isinstance(event, SetBack):
+            self.echo(set_back_line(event))
+        elif isinstance(event, Waiting):
+            self.echo(f"waiting for nodes: {event.lacking}")
 
 
 # ---- on a terminal ----
@@ -107,17 +116,16 @@ def event_json(event: Event) -> dict[str, Any]:
         case Planned(waves, present):
             names = [[str(m) for m in wave] for wave in waves]
             return {"event": "planned", "waves": names, "present": [str(m) for m in present]}
-        case Started(material):
-            return {"event": "started", "material": str(material)}
-        case Committed(material, winner, passed, decided, seconds):
-            return {
-                "event": "committed",
-                "material": str(material),
-                "winner": COLUMNS[winner],
-                **passed._asdict(),
-                "decided": decided,
-                "seconds": round(seconds, 6),
-            }
+        case Started(material, posts, cut):
+            return {"event": "started", "material": str(material), **_staff(posts, cut)}
+        case Restaffed(material, posts, cut):
+            return {"event": "restaffed", "material": str(material), **_staff(posts, cut)}
+        case Committed():
+            return _committed(event)
+        case SetBack(material, reason):
+            return {"event": "set back", "material": str(material), "reason": reason}
+        case Waiting(lacking):
+            return {"event": "waiting", "lacking": lacking}
         case Painting(material):
             return {"event": "painting", "material": str(material)}
         case Published(material, written, seconds, counts):
@@ -130,3 +138,23 @@ def event_json(event: Event) -> dict[str, Any]:
             }
         case Verified(material, seconds):
             return {"event": "verified", "material": str(material), "seconds": round(seconds, 6)}
+
+
+def _staff(posts: tuple[Post, ...], cut: int) -> dict[str, Any]:
+    """Who shares a material; one worker alone shares nothing."""
+    if len(posts) == 1:
+        return {}
+    return {"workers": [post._asdict() for post in posts], "cut": cut}
+
+
+def _committed(event: Committed) -> dict[str, Any]:
+    return {
+        "event": "committed",
+        "material": str(event.material),
+        "winner": COLUMNS[event.winner],
+        **event.passed._asdict(),
+        "decided": event.decided,
+        "seconds": round(event.seconds, 6),
+        "exchanged": event.exchanged,
+        "work": [{"seconds": round(w.seconds, 6), "memory": w.memory} for w in event.work],
+    }

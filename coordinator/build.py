@@ -23,6 +23,7 @@ from coordinator.commands import (
     Do,
     MakePlan,
 )
+from coordinator.control import Control
 from coordinator.crew import Crew, Hire, Site
 from coordinator.domains import Policy
 from coordinator.events import Event as StepEvent
@@ -43,7 +44,7 @@ from coordinator.request import (
 )
 from coordinator.state import Build, State
 from coordinator.telling import Telling
-from workers.errors import CannotBuild
+from workers.errors import Cancelled, CannotBuild
 from workers.material import Material
 from workers.table import partial_of
 from workers.threads import Threads
@@ -51,11 +52,18 @@ from workers.worker import verified
 from workers.workshop import Tables
 
 
-def build(request: Request, listen: Listener, hire: Hire | None = None) -> None:
-    """Build everything asked for that is not there; raise CannotBuild if it cannot be done.
+def build(
+    request: Request,
+    listen: Listener,
+    hire: Hire | None = None,
+    control: Control | None = None,
+) -> None:
+    """Build everything asked for that is not there; raise CannotBuild if it cannot be done, and
+    Cancelled if `control` is told to cancel it.
 
     Without anyone to `hire`, threads of this process do it.
     """
+    control = control or Control()
     if hire is None and not request.out.exists():
         check_memory(estimates(request, waves(request.materials)), request.memory)
     check_directory(request.out, ())
@@ -64,22 +72,25 @@ def build(request: Request, listen: Listener, hire: Hire | None = None) -> None:
         directory = Tables(request.out, request.metric)
         stack.callback(directory.close)
         if hire is None:
-            _in_process(request, directory, listen)
+            _in_process(request, directory, listen, control)
         else:
-            _on_a_cluster(request, directory, listen, hire)
+            _on_a_cluster(request, directory, listen, hire, control)
 
 
-def _in_process(request: Request, directory: Tables, listen: Listener) -> None:
+def _in_process(request: Request, directory: Tables, listen: Listener, control: Control) -> None:
     """Nothing is tried twice: what was committed is kept, and the same request goes on."""
     policy = Policy(grain=request.grain, attempts=1, setbacks=0)
     crew = Local(_site(request), directory, request.workers, request.threads)
-    Builder(request, directory, listen, crew, Forgetful(), policy).run()
+    Builder(request, directory, listen, crew, Forgetful(), policy).run(control)
 
 
-def _on_a_cluster(request: Request, directory: Tables, listen: Listener, hire: Hire) -> None:
+def _on_a_cluster(
+    request: Request, directory: Tables, listen: Listener, hire: Hire, control: Control
+) -> None:
     with journaled(request.out, request) as book:
         crew = hire(_site(request), directory)
-        Builder(request, directory, listen, crew, book, Policy(grain=request.grain)).run()
+        policy = Policy(grain=request.grain)
+        Builder(request, directory, listen, crew, book, policy).run(control)
 
 
 def _site(request: Request) -> Site:
@@ -102,17 +113,21 @@ class Builder:
         self._crew, self._book, self._policy = crew, book, policy
         self._telling = Telling(listen, directory.columns)
 
-    def run(self) -> None:
+    def run(self, control: Control) -> None:
         build = self._book.build
         with self._crew:
+            control.connect(self._crew.put)
             for event in (*self._book.first, NodesJoined(self._crew.nodes)):
                 build = self._tell(build, event)
             while not build.state.has_ended:
                 build = self._tell(build, self._crew.next())
+        if build.state is State.CANCELLED:
+            raise Cancelled(f"cancelled: {build.reason}; what was committed is kept")
         if build.state is not State.SUCCEEDED:
             raise next(iter(self._crew.errors), CannotBuild(build.reason))
 
     def _tell(self, build: Build, event: StepEvent) -> Build:
+        self._telling.happened(event)
         build, commands = self._book.advance(build, event)
         for command in commands:
             self._telling.hear(command)

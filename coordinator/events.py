@@ -144,6 +144,8 @@ class Computed:
     call: Call
     counts: tuple[int, ...]
     sent: tuple[Batch, ...]
+    seconds: float = 0.0
+    memory: int = 0  # the most that the worker's process ever had
 
 
 @dataclass(frozen=True, slots=True)

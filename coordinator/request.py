@@ -38,18 +38,75 @@ class Planned(NamedTuple):
     present: tuple[Material, ...]
 
 
+class Post(NamedTuple):
+    """What a worker is given: cores and memory of a node, and how many partitions."""
+
+    node: str
+    cores: int
+    memory: int
+    partitions: int
+
+
 class Started(NamedTuple):
+    """A material has got workers; `cut` counts the ordered pairs of neighbouring partitions that
+    different workers own.
+    """
+
     material: Material
+    posts: tuple[Post, ...] = ()  # by worker
+    cut: int = 0
+
+
+class Restaffed(NamedTuple):
+    """A material has got other workers."""
+
+    material: Material
+    posts: tuple[Post, ...]
+    cut: int
+
+
+class Cells(NamedTuple):
+    """What a pass found, by partition: distinct positions."""
+
+    won: tuple[int, ...] = ()
+    lost: tuple[int, ...] = ()
+
+
+class Work(NamedTuple):
+    """What a pass took of a worker: time in its steps, and the most memory that its process ever
+    had.
+    """
+
+    seconds: float
+    memory: int
 
 
 class Committed(NamedTuple):
-    """A pass is in the log, for good; `decided` counts all positions of this analysis so far."""
+    """A pass is in the log, for good; `decided` counts all positions of this analysis so far,
+    `exchanged` the bytes that went from worker to worker.
+    """
 
     material: Material
     winner: int
     passed: Pass
     decided: int
     seconds: float
+    cells: Cells = Cells()
+    exchanged: int = 0
+    work: tuple[Work, ...] = ()  # by worker
+
+
+class SetBack(NamedTuple):
+    """A material lost its workers and goes on from its last committed pass, with others."""
+
+    material: Material
+    reason: str
+
+
+class Waiting(NamedTuple):
+    """Nothing can go on until there are other nodes."""
+
+    lacking: str
 
 
 class Painting(NamedTuple):
@@ -70,5 +127,7 @@ class Verified(NamedTuple):
     seconds: float
 
 
-Event = Planned | Started | Committed | Painting | Published | Verified
+Event = (
+    Planned | Started | Restaffed | Committed | SetBack | Waiting | Painting | Published | Verified
+)
 Listener = Callable[[Event], None]

@@ -5,7 +5,10 @@ is asked by a task and answers with an event.  Frontiers go beside the answer, o
 receiver: the event says only that there is one, and by which token it is called for.
 """
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from resource import RUSAGE_SELF, getrusage
 
 from coordinator.commands import (
     Batch,
@@ -65,11 +68,11 @@ def _done(worker: Worker, call: Call, task: Task, inbound: Sequence[Parcel]) -> 
             last_exit, parcels = worker.prepare(winner, log)
             return Prepared(call, last_exit, _sent(call, parcels)), parcels
         case LoseAtOnce():
-            return _computed(call, worker.lose_at_once())
+            return _computed(call, worker.lose_at_once)
         case Win(_, depth):
-            return _computed(call, worker.win(depth, inbound))
+            return _computed(call, partial(worker.win, depth, inbound))
         case Lose(_, depth):
-            return _computed(call, worker.lose(depth, inbound))
+            return _computed(call, partial(worker.lose, depth, inbound))
         case Seal():
             worker.seal(sealed(task)).result()
             return Done(call), {}
@@ -88,8 +91,13 @@ def sealed(task: Seal) -> Pass:
     return Pass(task.depth, task.won, task.lost, task.over)
 
 
-def _computed(call: Call, found: Findings) -> Reply:
-    return Computed(call, tuple(found.counts), _sent(call, found.parcels)), found.parcels
+def _computed(call: Call, step: Callable[[], Findings]) -> Reply:
+    start = time.monotonic()
+    found = step()
+    seconds = time.monotonic() - start
+    memory = getrusage(RUSAGE_SELF).ru_maxrss << 10
+    sent = _sent(call, found.parcels)
+    return Computed(call, tuple(found.counts), sent, seconds, memory), found.parcels
 
 
 def _sent(call: Call, parcels: Parcels) -> tuple[Batch, ...]:

@@ -1,27 +1,49 @@
 """From the coordinator's commands and the answers it gets to what whoever watches is told."""
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 
+from coordinator import request
 from coordinator.commands import (
     Assigned,
+    AwaitNodes,
+    Call,
     Command,
+    Create,
     Do,
+    Lose,
+    LoseAtOnce,
     Paint,
     PassCommitted,
     Prepare,
+    SetBack,
     TablePublished,
     TableVerified,
     Verify,
+    Win,
 )
 from coordinator.domains import Plan
-from coordinator.request import Committed, Listener, Painting, Published, Started, Verified
+from coordinator.events import Computed, Event
+from coordinator.request import (
+    Cells,
+    Committed,
+    Listener,
+    Painting,
+    Post,
+    Published,
+    Restaffed,
+    Started,
+    Verified,
+    Waiting,
+    Work,
+)
 from workers.material import Material
 from workers.passlog import Pass
 from workers.table import Table
 
 Find = Callable[[Material], Table]
+Passing = tuple[str, int, int]  # domain, winner, depth
 
 
 class Telling:
@@ -31,21 +53,41 @@ class Telling:
         self._listen, self._find = listen, find
         self._decided: Counter[tuple[str, int]] = Counter()
         self._since: dict[tuple[str, type], float] = {}
+        self._posts: dict[str, list[Post]] = {}
+        self._assigned: dict[str, Assigned] = {}
+        self._steps: dict[Call, Passing] = {}
+        self._work: defaultdict[Passing, dict[int, Work]] = defaultdict(dict)
 
     def planned(self, plan: Plan) -> None:
         for logged in plan.logged:
             for winner, passes in logged.passes:
                 self._decided[logged.domain, winner] = sum(p.won + p.lost for p in passes)
 
+    def happened(self, event: Event) -> None:
+        """Take note of what a step took of its worker."""
+        if isinstance(event, Computed) and (passing := self._steps.pop(event.call, None)):
+            so_far = self._work[passing].get(event.call.worker, Work(0.0, 0))
+            seconds = so_far.seconds + event.seconds
+            self._work[passing][event.call.worker] = Work(seconds, event.memory)
+
     def hear(self, command: Command) -> None:
         match command:
-            case Assigned(domain) if (domain, Assigned) not in self._since:
-                self._begin(domain, Assigned)
-                self._listen(Started(Material.parse(domain)))
+            case Assigned():
+                self._assign(command)
+            case Do(call, Create() as task):
+                self._create(call, task)
             case Do(call, Prepare()):
                 self._begin(call.domain, PassCommitted)
+            case Do(call, LoseAtOnce(winner)):
+                self._steps[call] = call.domain, winner, 0
+            case Do(call, Win(winner, depth) | Lose(winner, depth)):
+                self._steps[call] = call.domain, winner, depth
             case PassCommitted():
                 self._committed(command)
+            case SetBack(domain, _, reason):
+                self._listen(request.SetBack(Material.parse(domain), reason))
+            case AwaitNodes(_, lacking):
+                self._listen(Waiting(lacking))
             case Do(call, Paint()) if (call.domain, Paint) not in self._since:
                 self._begin(call.domain, Paint)
                 self._listen(Painting(Material.parse(call.domain)))
@@ -59,14 +101,43 @@ class Telling:
             case TableVerified(domain):
                 self._listen(Verified(Material.parse(domain), self._seconds(domain, Verify)))
 
+    def _assign(self, assigned: Assigned) -> None:
+        self._assigned[assigned.domain], self._posts[assigned.domain] = assigned, []
+
+    def _create(self, call: Call, task: Create) -> None:
+        """All workers of an incarnation are created at once, in order."""
+        assigned, posts = self._assigned[call.domain], self._posts[call.domain]
+        if call.worker != len(posts):
+            return  # it is asked for once more
+        partitions = task.owners.count(call.worker)
+        posts.append(Post(task.node, task.cores, task.memory, partitions))
+        if len(posts) < len(assigned.shares):
+            return
+        material, is_new = Material.parse(call.domain), (call.domain, Assigned) not in self._since
+        if is_new:
+            self._begin(call.domain, Assigned)
+        event = Started if is_new else Restaffed
+        self._listen(event(material, tuple(posts), assigned.links_cut))
+
     def _committed(self, done: PassCommitted) -> None:
         won, lost = sum(done.won), sum(done.lost)
         self._decided[done.domain, done.winner] += won + lost
         decided = self._decided[done.domain, done.winner]
         seconds = self._seconds(done.domain, PassCommitted)
         self._begin(done.domain, PassCommitted)
-        passed = Pass(done.depth, won, lost, done.over)
-        self._listen(Committed(Material.parse(done.domain), done.winner, passed, decided, seconds))
+        work = self._work.pop((done.domain, done.winner, done.depth), {})
+        self._listen(
+            Committed(
+                Material.parse(done.domain),
+                done.winner,
+                Pass(done.depth, won, lost, done.over),
+                decided,
+                seconds,
+                Cells(done.won, done.lost),
+                done.exchanged,
+                tuple(work[worker] for worker in sorted(work)),
+            )
+        )
 
     def _begin(self, domain: str, what: type) -> None:
         self._since[domain, what] = time.monotonic()

@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from coordinator.build import Event, Planned, Request, build
+from coordinator.request import Waiting
 from workers.errors import KingpairError
 from workers.material import Material
 
@@ -36,7 +37,7 @@ def main(out: str, limit: str, *names: str) -> int:
 
 
 def tell(event: Event) -> None:
-    material = "" if isinstance(event, Planned) else f" {event.material}"
+    material = "" if isinstance(event, Planned | Waiting) else f" {event.material}"
     print(f"{type(event).__name__}{material}", flush=True)
     if not isinstance(event, Planned):
         sys.stdin.readline()

@@ -13,6 +13,7 @@
     ├── ForeignTable (ValueError)       a sound table, but of another material, metric or version
     ├── DamagedLog (OSError)            a pass log that lacks what was committed; says from where on
     ├── CannotBuild (RuntimeError)      memory, disk or permission that is lacking; says how much
+    ├── Cancelled (RuntimeError)        a build that was asked to end; what it committed is kept
     └── CannotServe (RuntimeError)      an address that cannot be, or must not be, listened on
 
 A message is one line: what was wrong, with the values, and what would work.
@@ -70,6 +71,10 @@ class DamagedLog(KingpairError, OSError):
 
 class CannotBuild(KingpairError, RuntimeError):
     """Memory, disk or permission that a build would need and lacks."""
+
+
+class Cancelled(KingpairError, RuntimeError):
+    """A build that was asked to end before it was done."""
 
 
 class CannotServe(KingpairError, RuntimeError):
