@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from services import running
 
+from api.tokens import Scope, Tokens
+
 playwright: Any = pytest.importorskip(
     "playwright.sync_api", reason="Playwright is not installed: the page is not tried in a browser"
 )
@@ -28,12 +30,12 @@ def page_of(url: str) -> Iterator[Any]:
     """A page whose requests are watched: none may leave the host, and nothing may fail in it."""
     with playwright.sync_playwright() as started:
         browser = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS + QUIET)
-        page = browser.new_page()
+        context = browser.new_context()
         asked: list[str] = []
         failed: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("pageerror", lambda error: failed.append(str(error)))
-        yield page
+        context.on("request", lambda request: asked.append(request.url))
+        context.on("weberror", lambda error: failed.append(str(error.error)))
+        yield context.new_page()
         assert [each for each in asked if not each.startswith(url)] == []
         assert failed == []
         browser.close()
@@ -133,6 +135,42 @@ def test_a_lost_connection_is_said_and_found_again(tables: Path) -> None:
         with running("--tables", str(tables), "--port", port):
             says(page, "White wins in 3")
             playwright.expect(page.locator("#offline")).to_be_hidden()
+
+
+def test_a_token_is_entered_once_and_kept_as_long_as_its_owner_says(
+    tables: Path, tmp_path: Path
+) -> None:
+    secret = Tokens(tmp_path).create("reader", Scope.PROBE)
+    serving = running("--tables", str(tables), "--state", str(tmp_path), "--port", "0")
+    with serving as (_, url), page_of(url) as page:
+        page.goto(url)
+        says(page, "A token is needed")
+        enter(page, "kingpair_wrong")
+        playwright.expect(page.locator("#access-now")).to_contain_text("no such token")
+        page.locator("#token").fill(secret)
+        page.keyboard.press("Enter")
+        says(page, "White wins in 31")
+        playwright.expect(page.locator("#refused")).to_be_hidden()
+        page.reload()
+        says(page, "White wins in 31")
+        other = page.context.new_page()
+        other.goto(url)
+        says(other, "A token is needed")
+        enter(other, secret, "on this device")
+        says(other, "White wins in 31")
+        other.close()
+        another = page.context.new_page()
+        another.goto(f"{url}?table=KQvKR")
+        with another.expect_download() as saved:
+            another.get_by_role("link", name="Download").click()
+        assert saved.value.path().read_bytes() == (tables / "KQvKR.dtc.arrow").read_bytes()
+
+
+def enter(page: Any, secret: str, keep: str = "until this tab is closed") -> None:
+    page.get_by_role("button", name="Enter a token", exact=True).click()
+    page.get_by_label("Token", exact=True).fill(secret)
+    page.get_by_label(keep).check()
+    page.keyboard.press("Enter")
 
 
 def test_an_empty_directory_says_what_to_do(tmp_path: Path) -> None:

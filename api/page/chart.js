@@ -3,32 +3,46 @@
 import { make, makeSvg } from './make.js';
 import { moves, number } from './words.js';
 
-const [HEIGHT, LEFT, FOOT, TOP] = [210, 52, 24, 10];
-const width = () => (innerWidth < 640 ? 420 : 900); // letters must stay readable on a phone
+const [LEFT, FOOT, TOP] = [52, 24, 10];
 const WIDEST = 30; // a bar, where there are few
 
-/** `series` has a name, a kind for its colour and values by moves; `log` scales them. */
-export function chart({ name, kind, values }, log) {
-  const across = width();
+/** Call `draw(across)` now and whenever `place` has another width: in pixels of its letters, which
+    so stay readable wherever it is shown. */
+export function fitted(place, draw) {
+  let before = 0;
+  new ResizeObserver(() => {
+    if (place.clientWidth === before || !place.clientWidth) return;
+    before = place.clientWidth;
+    draw(across(place));
+  }).observe(place);
+}
+
+function across(place) {
+  const letters = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+  return Math.max(280, place.clientWidth / letters);
+}
+
+/** `series` has a name, a kind for its colour and values by moves; `log` scales them; `below` is
+    said after the name; `across` and `high` are the size that it is drawn for. */
+export function chart({ name, kind, values }, { log, across, high = 210, below = ` in at most ${moves(values.length - 1)}` }) {
   const most = Math.max(...values);
   const scaled = (value) => (log ? Math.log1p(value) / Math.log1p(most) : value / most);
   const step = Math.min(WIDEST, (across - LEFT) / values.length);
-  const height = (value) => (HEIGHT - TOP) * scaled(value);
-  const bars = values.map((value, n) => bar(LEFT + n * step, step, value ? Math.max(1.5, height(value)) : 0, kind, `${moves(n)}: ${number(value)}`));
-  const lines = ticks(most, log).map((value) => gridLine(across, HEIGHT - height(value), value));
+  const height = (value) => (high - TOP) * scaled(value);
+  const bars = values.map((value, n) => bar(LEFT + n * step, high, step, value ? Math.max(1.5, height(value)) : 0, kind, `${moves(n)}: ${number(value)}`));
+  const lines = ticks(most, log).map((value) => gridLine(across, high - height(value), value));
   const every = [1, 2, 5, 10, 20, 50, 100, 200].find((gap) => gap * step > 34) ?? 500;
   const labels = values.map((_, n) => n).filter((n) => n % every === 0)
-    .map((n) => makeSvg('text', { x: LEFT + (n + 0.5) * step, y: HEIGHT + 17, 'text-anchor': 'middle' }, String(n)));
-  const deepest = values.length - 1;
-  const title = `${name} in at most ${moves(deepest)}; most often ${moves(values.indexOf(most))}`;
-  const svg = makeSvg('svg', { viewBox: `0 0 ${across} ${HEIGHT + FOOT}`, class: 'chart', role: 'img', 'aria-label': title }, lines, bars, labels);
-  return make('figure', {}, make('figcaption', {}, make('span', { class: `dot ${kind}` }), make('b', {}, name), ` in at most ${moves(deepest)}`), svg);
+    .map((n) => makeSvg('text', { x: LEFT + (n + 0.5) * step, y: high + 17, 'text-anchor': 'middle' }, String(n)));
+  const title = `${name}${below}; most often in ${moves(values.indexOf(most))}`;
+  const svg = makeSvg('svg', { viewBox: `0 0 ${across} ${high + FOOT}`, class: 'chart', role: 'img', 'aria-label': title }, lines, bars, labels);
+  return make('figure', {}, make('figcaption', {}, make('span', { class: `dot ${kind}` }), make('b', {}, name), below), svg);
 }
 
-function bar(x, step, height, kind, title) {
+function bar(x, high, step, height, kind, title) {
   const gap = step > 4 ? 1 : 0;
-  const hover = makeSvg('rect', { class: 'hover', x, y: 0, width: step, height: HEIGHT });
-  const filled = makeSvg('rect', { class: `bar ${kind}`, x: x + gap / 2, y: HEIGHT - height, width: Math.max(0.8, step - gap), height, rx: step > 8 ? 1.5 : 0 });
+  const hover = makeSvg('rect', { class: 'hover', x, y: 0, width: step, height: high });
+  const filled = makeSvg('rect', { class: `bar ${kind}`, x: x + gap / 2, y: high - height, width: Math.max(0.8, step - gap), height, rx: step > 8 ? 1.5 : 0 });
   return makeSvg('g', {}, makeSvg('title', {}, title), hover, filled);
 }
 

@@ -4,7 +4,7 @@ import { Board } from './board.js';
 import { make } from './make.js';
 import { drawn, nameOf } from './pieces.js';
 import { EMPTY_BOARD, parse, squareOf, write } from './position.js';
-import { Problem, Unreachable, ask } from './service.js';
+import { Unreachable, ask } from './service.js';
 import { spoken, verdict, worth } from './words.js';
 
 const $ = (id) => document.getElementById(id);
@@ -15,6 +15,7 @@ const GROUPS = [
   ['loss', 'Losing', '✗'],
   [null, 'Not known', '?'],
 ];
+const HEADLINES = { 400: 'Not a position', 401: 'A token is needed', 403: 'Not with this token', 429: 'Too many questions' };
 const PACE = 650; // milliseconds between the moves of a line that plays itself
 
 const game = { steps: [{ fen: FIRST }], at: 0 };
@@ -33,6 +34,11 @@ export function begin(parameters) {
   metric = parameters.get('metric') === 'dtm' ? 'dtm' : 'dtc';
   if (fen && fen !== here().fen) start(fen.replaceAll('_', ' '));
   else show();
+}
+
+/** Another view takes the place of the board. */
+export function leave() {
+  if (board) stop();
 }
 
 function start(fen) {
@@ -58,7 +64,7 @@ function build() {
     button.onclick = () => { metric = button.dataset.metric; show(); };
   }
   document.addEventListener('keydown', key);
-  document.addEventListener('service', (event) => event.detail && show());
+  document.addEventListener('again', () => !$('view-board').hidden && show());
   buildPalette();
   return made;
 }
@@ -136,8 +142,7 @@ function moveButton(option) {
 }
 
 function showFailure(error) {
-  const gone = error instanceof Unreachable;
-  const headline = gone ? 'No answer' : error instanceof Problem && error.status >= 500 ? 'A table cannot be read' : 'Not a position';
+  const headline = error instanceof Unreachable ? 'No answer' : HEADLINES[error.status] ?? 'A table cannot be read';
   $('verdict').className = 'verdict problem';
   $('verdict').replaceChildren(make('h1', {}, headline), make('p', {}, error.message));
   $('moves').replaceChildren();

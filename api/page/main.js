@@ -1,31 +1,46 @@
 // Which view is shown, by the address; light or dark; and whether the service is there.
 
-import { begin } from './explore.js';
+import { beginAccess } from './access.js';
+import { begin, leave } from './explore.js';
+import { look } from './service.js';
 import { showTables } from './tables.js';
+import { at } from './words.js';
 
 const $ = (id) => document.getElementById(id);
+const VIEWS = ['board', 'tables'];
+
+function viewOf(parameters) {
+  return parameters.has('tables') || parameters.has('table') ? 'tables' : 'board';
+}
 
 function route() {
   const parameters = new URLSearchParams(location.search);
-  const tables = parameters.has('tables') || parameters.has('table');
-  $('view-board').hidden = tables;
-  $('view-tables').hidden = !tables;
-  $('nav-board').toggleAttribute('aria-current', !tables);
-  $('nav-tables').toggleAttribute('aria-current', tables);
-  document.title = tables ? `${parameters.get('table') ?? 'Tables'} · kingpair` : 'kingpair';
-  if (tables) showTables($('view-tables'), parameters);
-  else begin(parameters);
+  const name = viewOf(parameters);
+  for (const each of VIEWS) {
+    $(`view-${each}`).hidden = each !== name;
+    if (each === name) $(`nav-${each}`).setAttribute('aria-current', 'page');
+    else $(`nav-${each}`).removeAttribute('aria-current');
+  }
+  const title = { board: null, tables: parameters.get('table') ?? 'Tables' }[name];
+  document.title = title ? `${title} · kingpair` : 'kingpair';
+  if (name === 'board') begin(parameters);
+  else leave();
+  if (name === 'tables') showTables($('view-tables'), parameters);
 }
 
-/** Links between views change the address, not the page. */
+/** Change the address, not the page. */
+function go(address) {
+  history.pushState(null, '', address);
+  route();
+  scrollTo(0, 0);
+  $('main').focus({ preventScroll: true });
+}
+
 function follow(event) {
   const link = event.target.closest('a[data-view]');
   if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  history.pushState(null, '', link.href);
-  route();
-  scrollTo(0, 0);
-  $('main').focus({ preventScroll: true });
+  go(link.href);
 }
 
 function changeTheme() {
@@ -36,10 +51,19 @@ function changeTheme() {
   localStorage.setItem('theme', next);
 }
 
+function connection({ detail: there }) {
+  if (!$('offline').hidden && there) $('said').textContent = 'The service answers again.';
+  if (!there) $('offline-since').textContent = at(Date.now());
+  $('offline').hidden = there;
+  document.body.classList.toggle('stale', !there);
+}
+
 const kept = localStorage.getItem('theme');
 if (kept) document.documentElement.dataset.theme = kept;
 $('theme').onclick = changeTheme;
+$('offline-now').onclick = look;
+beginAccess();
 document.addEventListener('click', follow);
-document.addEventListener('service', (event) => { $('offline').hidden = event.detail; });
+document.addEventListener('service', connection);
 addEventListener('popstate', route);
 route();

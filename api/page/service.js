@@ -1,5 +1,8 @@
 // Asking the service: answers, problems in its own words, and whether it is there at all.
 
+import { authorization } from './access.js';
+import { make } from './make.js';
+
 const RETRY = 1500;
 let waiting = null;
 
@@ -15,28 +18,62 @@ export class Unreachable extends Error {}
 /** The JSON of a path; Problem if it was refused, Unreachable if nobody answers. */
 export async function ask(path, parameters = {}, signal = undefined) {
   const query = new URLSearchParams(parameters).toString();
+  const response = await answered(query ? `${path}?${query}` : path, { signal });
+  return read(response);
+}
+
+/** The response to a request in the name of whose token is kept, if it was not refused. */
+export async function answered(path, { headers = {}, ...options } = {}) {
   let response;
   try {
-    response = await fetch(query ? `${path}?${query}` : path, { signal });
+    response = await fetch(path, { ...options, headers: { ...authorization(), ...headers } });
   } catch (error) {
     if (error.name === 'AbortError') throw error;
     lost();
     throw new Unreachable('The service does not answer.');
   }
-  const body = await response.json().catch(() => ({ detail: 'The answer cannot be read.' }));
-  if (!response.ok) throw new Problem({ status: response.status, ...body });
-  return body;
+  if (!response.ok) throw await refusal(response);
+  return response;
 }
 
-/** Say so, and tell the page once the service is back. */
-function lost() {
+/** Save what a link of the page leads to: with a token, which the browser would not send. */
+export async function save(event) {
+  const link = event.currentTarget;
+  if (!('Authorization' in authorization())) return;
+  event.preventDefault();
+  const response = await answered(link.href);
+  const name = /filename="([^"]+)"/.exec(response.headers.get('Content-Disposition'))?.[1] ?? 'table';
+  const url = URL.createObjectURL(await response.blob());
+  make('a', { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}
+
+const read = (response) => response.json().catch(() => {
+  throw new Problem({ status: response.status, detail: 'The answer cannot be read.' });
+});
+
+/** Why it was refused; for want of a token or of a scope, the page is told as well. */
+async function refusal(response) {
+  const body = await response.json().catch(() => ({ detail: 'The answer cannot be read.' }));
+  const problem = new Problem({ ...body, status: response.status });
+  if (response.status === 401 || response.status === 403) {
+    document.dispatchEvent(new CustomEvent('refused', { detail: problem }));
+  }
+  return problem;
+}
+
+/** Say so; once the service is back tell the page, and that all may be asked again. */
+export function lost() {
   if (waiting) return;
   document.dispatchEvent(new CustomEvent('service', { detail: false }));
-  waiting = setInterval(async () => {
-    const there = await fetch('/healthz').then((response) => response.ok, () => false);
-    if (!there) return;
-    clearInterval(waiting);
-    waiting = null;
-    document.dispatchEvent(new CustomEvent('service', { detail: true }));
-  }, RETRY);
+  waiting = setInterval(look, RETRY);
+}
+
+export async function look() {
+  const there = await fetch('/healthz').then((response) => response.ok, () => false);
+  if (!there || !waiting) return;
+  clearInterval(waiting);
+  waiting = null;
+  document.dispatchEvent(new CustomEvent('service', { detail: true }));
+  document.dispatchEvent(new CustomEvent('again'));
 }

@@ -1,8 +1,8 @@
 // The tables there are, and one of them: its counts, its histogram, its longest wins.
 
-import { chart } from './chart.js';
+import { chart, fitted } from './chart.js';
 import { make } from './make.js';
-import { Problem, ask } from './service.js';
+import { ask, save } from './service.js';
 import { moves, number, share, size } from './words.js';
 
 let shown = 0; // which question the view is waiting for
@@ -22,11 +22,10 @@ export async function showTables(view, parameters) {
 }
 
 function failed(error, view, parameters) {
-  if (!(error instanceof Problem)) {
-    const again = (event) => event.detail && showTables(view, parameters);
-    document.addEventListener('service', again, { once: true });
-  }
-  return state(error instanceof Problem ? 'No such table' : 'No answer', error.message);
+  const mine = shown;
+  document.addEventListener('again', () => mine === shown && !view.hidden && showTables(view, parameters), { once: true });
+  if (error.status === 401) return state('A token is needed', 'With one you see the tables.');
+  return state({ 403: 'Not with this token', 404: 'No such table' }[error.status] ?? 'No answer', error.message);
 }
 
 const state = (title, text) => make('div', { class: 'state' }, make('h1', {}, title), make('p', {}, text));
@@ -118,14 +117,15 @@ function histogram(found) {
   ].filter((each) => each.values.some(Boolean));
   if (!series.length) return make('section', { class: 'panel' }, make('h2', {}, 'Nobody can be made to lose'), make('p', {}, 'Every position is a draw but for those where mate is on the board.'));
   const place = make('div', {});
-  const draw = (log) => place.replaceChildren(...series.map((each) => chart(each, log)));
+  let [log, across] = [true, 0];
+  const draw = () => place.replaceChildren(...series.map((each) => chart(each, { log, across })));
+  fitted(place, (now) => { across = now; draw(); });
   const toggle = make('button', { type: 'button', class: 'quiet', 'aria-pressed': 'true' }, 'logarithmic');
   toggle.onclick = () => {
-    const log = toggle.getAttribute('aria-pressed') !== 'true';
+    log = !log;
     toggle.setAttribute('aria-pressed', log);
-    draw(log);
+    draw();
   };
-  draw(true);
   return make('section', { class: 'panel' }, make('div', { class: 'row' }, make('h2', {}, 'Positions by the length of the win'), toggle), place);
 }
 
@@ -148,7 +148,9 @@ function longest(found, metric) {
 
 function file(found, metric) {
   const href = `/api/v1/tables/${found.material}/file?metric=${metric}`;
+  const wrong = make('p', { class: 'wrong', role: 'alert' });
+  const link = make('a', { class: 'button', href, download: true, onclick: (event) => save(event).catch((error) => { wrong.textContent = error.message; }) }, `Download ${size(found.bytes)}`);
   return make('section', { class: 'panel' }, make('h2', {}, 'The file'),
     make('p', {}, 'An Arrow file, read by pyarrow, polars, DuckDB or R. Its digest: ', make('code', {}, found.digest)),
-    make('p', {}, make('a', { class: 'button', href, download: true }, `Download ${size(found.bytes)}`)));
+    make('p', {}, link), wrong);
 }

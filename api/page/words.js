@@ -49,3 +49,11 @@ export function spoken(option) {
   if (option.result === 'draw') return `${option.san}, draws${into}`;
   return `${option.san}, ${option.result === 'win' ? 'wins' : 'loses'} in ${moves(option.moves)}${into}`;
 }
+
+/** A time as the reader's clock shows it, with the day if that is another. */
+export function at(time) {
+  const [then, today] = [new Date(time), new Date()];
+  const clock = then.toLocaleTimeString('en-GB');
+  if (then.toDateString() === today.toDateString()) return clock;
+  return `${then.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })}, ${clock.slice(0, 5)}`;
+}
