@@ -1,12 +1,14 @@
-# make test      everything that must hold before a commit; sets the machine up the first time
+# make serve     the service and its page, on this machine's port 8000; KINGPAIR_* are its settings
+# make test      everything that must hold before a commit
 # make fast      the same without the tests marked slow
 # make sanitize  the kernel tests against kernels built with address and undefined-behaviour checks
 # make bench     the numbers
 # make signature one number that says whether the tables are still the same
 # make format    let ruff write
+# make package   a wheel and an sdist in dist/
 # make clean     forget everything that was built
 #
-# Needs Python 3.11 or later with venv and headers, and g++ 11 or later; says so if one is missing.
+# Each sets the machine up the first time.  Needs Python 3.11 or later with venv and headers, and g++ 11 or later; says so if one is missing.
 # All else is installed into .venv. A second run touches neither the network nor the compiler
 # unless pyproject.toml, CMakeLists.txt or a C++ source has changed.
 
@@ -36,15 +38,16 @@ KERNELS := $(wildcard CMakeLists.txt workers/kernels/*)
 KERNEL_TESTS := $(patsubst %,tests/test_%.py,kernels unmoves depths streams slots refusals)
 SANITIZED := build/sanitize
 
-.PHONY: test fast check kernels sanitize bench signature format clean
+.PHONY: serve test fast check kernels sanitize bench signature format package clean
 
-test: check
-	$(BIN)/python -m pytest
+# What is quick to find wrong is found first.
+test: fast
+	$(BIN)/python -m pytest -m slow
 
 fast: check
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" --numprocesses auto --maxprocesses 8 --dist loadfile
 
-check: kernels
+check: kernels $(VENV)/.testing
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -65,14 +68,16 @@ $(VENV)/.home:
 	@python=$$(sh .ci/toolchain) && rm -rf $(VENV) && echo "making $(VENV) with $$python" && \
 	    "$$python" -m venv $(VENV) && printf '%s\n' '$(CURDIR)' >$@
 
-# All that pyproject.toml asks for, and what scikit-build-core builds with.
-$(VENV)/.requirements: pyproject.toml $(VENV)/.home
+# What the product needs, and what scikit-build-core builds with; then what the tests need.
+PROJECT := import tomllib; table = tomllib.load(open("pyproject.toml", "rb")); \
+    project = table["project"]; extras = sum(project["optional-dependencies"].values(), [])
+$(VENV)/.requirements: WANTED := "cmake", "ninja", *table["build-system"]["requires"], *project["dependencies"]
+$(VENV)/.testing: WANTED := *project["dependencies"], *extras
+
+$(VENV)/.requirements $(VENV)/.testing: pyproject.toml $(VENV)/.home
 	@touch $@.begun
-	@$(BIN)/python -c 'import tomllib; \
-	    table = tomllib.load(open("pyproject.toml", "rb")); project = table["project"]; \
-	    print("cmake", "ninja", *table["build-system"]["requires"], *project["dependencies"], \
-	        *sum(project["optional-dependencies"].values(), []), sep="\n")' >$(VENV)/requirements.txt
-	$(PIP) install -qq --requirement $(VENV)/requirements.txt
+	@$(BIN)/python -c '$(PROJECT); print($(WANTED), sep="\n")' >$@.txt
+	$(PIP) install -qq --requirement $@.txt
 	@mv $@.begun $@
 
 # Without isolation, so that cmake finds the same nanobind each time and rebuilds only what changed.
@@ -93,13 +98,22 @@ sanitize: kernels
 	PYTHONPATH="$(SANITIZED)/root:$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')" \
 	    $(BIN)/python -P -S -m pytest --import-mode=append $(KERNEL_TESTS)
 
+serve: kernels
+	@exec $(BIN)/kingpair serve
+
 bench: kernels
 	$(BIN)/kingpair bench
 
 signature: kernels
 	@$(BIN)/kingpair bench --signature
 
-format: kernels
+package: $(VENV)/.requirements
+	@sh .ci/toolchain >/dev/null
+	rm -rf dist
+	$(PIP) install -qq build
+	$(BIN)/python -m build --no-isolation --outdir dist .
+
+format: $(VENV)/.testing
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 

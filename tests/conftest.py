@@ -1,12 +1,15 @@
-"""What the tests share: the instruction-set levels of this machine, and some small tables.
+"""What the tests share: the instruction-set levels of this machine, and some small tables; and what
+is said at the end, if anything had to be left out.
 
 Settings of whoever runs them do not show through, here nor in what is started from here.
 """
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from coordinator.build import Request, build
@@ -21,7 +24,34 @@ for variable in [name for name in os.environ if name.startswith("KINGPAIR_")]:
 os.environ["KINGPAIR_CONFIG"] = os.devnull
 
 
-@pytest.fixture(scope="module", params=_kernels.levels())
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What this machine lacks, and how to have the tests that need it run."""
+    skipped: list[pytest.TestReport] = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(reason_of(report) for report in skipped)
+    if reasons:
+        terminalreporter.section("left out", yellow=True)
+        for reason, tests in reasons.items():
+            terminalreporter.write_line(f"{tests} test{'s' * (tests > 1)}: {reason}")
+
+
+def reason_of(report: pytest.TestReport) -> str:
+    """Of a skipped test pytest keeps the file, the line and the reason."""
+    assert isinstance(report.longrepr, tuple)
+    return report.longrepr[2].removeprefix("Skipped: ")
+
+
+# How long an example takes says how busy a machine is, and nothing else.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
+
+*LESSER, BEST = _kernels.levels()
+
+
+@pytest.fixture(
+    scope="module",
+    params=[*(pytest.param(each, marks=pytest.mark.slow) for each in LESSER), BEST],
+)
 def level(request: pytest.FixtureRequest) -> Iterator[str]:
     before = _kernels.level()
     _kernels.use_level(request.param)

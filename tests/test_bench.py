@@ -36,6 +36,10 @@ def test_a_rate_must_not_fall_below_its_target() -> None:
 
 def test_the_bandwidth_is_bytes_by_time() -> None:
     assert Rate("win", "dense", 1, touched=300, seconds=0.5).bandwidth == 600
+
+
+@pytest.mark.slow
+def test_the_speed_of_copying_is_measured() -> None:
     assert copy_bandwidth(1, repeats=1) > 0
 
 

@@ -217,7 +217,9 @@ def in_a_namespace(script: str, *arguments: str) -> str:
     return done.stdout
 
 
-needs_mounts = pytest.mark.skipif(not can_mount(), reason="no mounts of one's own here")
+needs_mounts = pytest.mark.skipif(
+    not can_mount(), reason="no filesystems were mounted: run the tests as root"
+)
 
 
 @needs_mounts

@@ -43,7 +43,11 @@ def can_cluster() -> bool:
     return subprocess.run(trial, capture_output=True).returncode == 0
 
 
-needs_cluster = pytest.mark.skipif(not can_cluster(), reason="no Ray, or no network of one's own")
+needs_cluster = pytest.mark.skipif(
+    not can_cluster(),
+    reason="no cluster was started, which needs a network of its own: run the tests as root, with "
+    "Ray (pip install ray), unshare and ip (apt-get install util-linux iproute2)",
+)
 
 
 def on_loopback(home: Path, *command: str) -> "subprocess.CompletedProcess[str]":

@@ -116,7 +116,8 @@ def test_what_is_shown_is_what_happens(
         return
     absent = sorted(name for name in imported(block.text) if find_spec(name) is None)
     if absent:
-        pytest.skip(f"{', '.join(absent)} is not installed")
+        names = ", ".join(absent)
+        pytest.skip(f"an example in Python was not run: {sys.executable} -m pip install {names}")
     monkeypatch.chdir(place)
     assert doctested(block.text) == ""
 

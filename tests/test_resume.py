@@ -120,6 +120,7 @@ def interrupted(out: Path, name: str, at: int) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_a_build_can_be_interrupted_at_every_event(tables: Path, tmp_path: Path) -> None:
     at, out = 1, tmp_path / "1"
     while interrupted(out, "KRvK", at):

@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright import sync_api as playwright
 from services import running
 
 from api.tokens import Scope, Tokens
 
-playwright: Any = pytest.importorskip(
-    "playwright.sync_api", reason="Playwright is not installed: the page is not tried in a browser"
-)
 CHROMIUM = shutil.which("chromium")
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium: the page is not tried in a browser"),
+    pytest.mark.skipif(
+        CHROMIUM is None, reason="the page was not tried in a browser: apt-get install chromium"
+    ),
 ]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 QUIET = ["--disable-background-networking", "--disable-component-update", "--disable-sync"]

@@ -45,7 +45,7 @@ def canonical_slots(material: Material, diagonal: bool) -> list[int]:
         *MATERIALS[3],
         *MATERIALS[4],
         *(pytest.param(m, marks=pytest.mark.slow) for m in MATERIALS[5][::4]),
-        Material.parse("KBBBvK"),
+        pytest.param(Material.parse("KBBBvK"), marks=pytest.mark.slow),
     ],
     ids=str,
 )

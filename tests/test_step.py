@@ -117,6 +117,7 @@ def assert_every_harm_was_done(clusters: list[Cluster]) -> None:
     assert min(done.values()) > 10, done
 
 
+@pytest.mark.slow
 def test_a_coordinator_begun_anew_after_any_event_ends_with_the_same_tables() -> None:
     whole = harmed(3, harm=0)
     for at in range(1, len(whole.events)):

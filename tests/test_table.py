@@ -213,6 +213,7 @@ def test_bytes_do_not_depend_on_the_instruction_set(
     assert ours == {name: theirs[name] for name in ours}
 
 
+@pytest.mark.slow
 def test_a_compact_table_is_smaller_and_says_the_same(tables: Path, tmp_path: Path) -> None:
     build(Request((Material.parse("KRvKN"),), tmp_path, compact=True), lambda event: None)
     compact, usual = Table(tmp_path / FOUR_MEN), Table(tables / FOUR_MEN)
