@@ -18,11 +18,11 @@ from api.bandwidth import Rate, copy_bandwidth
 from api.bench_figures import Figure, figures
 from api.bench_steps import KING_ALONE, SUBJECT, Steps
 from api.bench_streams import reading, some_fens
-from api.settings import cores
 from api.signature import Signature, signature
 from api.text import columns, count
 from api.version import versions
 from coordinator.build import Request, build
+from workers.limits import cores
 from workers.material import Material, closure
 from workers.metric import Metric
 from workers.probe import open_tablebase

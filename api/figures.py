@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from api.text import columns, count, percent
-from coordinator.plan import Estimate, available_memory
+from coordinator.plan import Estimate
 from coordinator.plan import gib as size
 from workers.errors import DamagedTable, ForeignTable
+from workers.limits import memory
 from workers.material import Material
 from workers.table import COLUMNS, Counts, Table
 
@@ -26,7 +27,7 @@ def estimate_text(estimates: Sequence[Estimate]) -> Iterator[str]:
     yield from columns([head, *map(_estimate_row, estimates)], "<>>>>>>")
     yield ""
     peak = size(max(e.memory for e in estimates))
-    available = size(available_memory())
+    available = size(memory().bytes)
     yield f"{count(len(estimates), 'material')}: peak memory {peak}, now available {available};"
     yield f"disk about {size(disk(estimates))}: a log is dropped once its table is written."
 

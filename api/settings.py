@@ -13,7 +13,7 @@ What is not known, or not of its type, is an error that says where it stands.  A
 SECRET is never printed, by nobody: not by `kingpair config`, an error, or `repr`.
 
 The types are checked by pydantic, which is imported when there is a file or a variable to check:
-importing pydantic-settings, which does no more of this, takes half as long as a whole cold probe.
+importing pydantic-settings, which does no more of this, takes two fifths of a cold probe.
 """
 
 import difflib
@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from annotated_types import Ge, Gt, Interval
 
 from workers.errors import BadSettings
+from workers.limits import cores
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -78,11 +79,6 @@ class Words(tuple[str, ...]):
         from pydantic_core.core_schema import no_info_plain_validator_function
 
         return no_info_plain_validator_function(cls.parse)
-
-
-def cores() -> int:
-    """How many this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 def setting(default: Any, help: str) -> Any:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from workers.errors import CannotBuild
 from workers.geometry import PAIRS
+from workers.limits import Room, memory
 from workers.material import Material, closure
 from workers.metric import Metric
 from workers.table import rows_of
@@ -76,30 +77,17 @@ def waves(materials: Iterable[Material]) -> tuple[tuple[Material, ...], ...]:
     return closure(materials)
 
 
-def available_memory() -> int:
-    """What this process may still take: the machine's available memory, or less if its group is
-    limited.
-    """
-    with open("/proc/meminfo", encoding="ascii") as lines:
-        fields = dict(line.split(":", 1) for line in lines)
-    available = int(fields["MemAvailable"].split()[0]) << 10
-    limit, used = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
-    if limit.exists() and (text := limit.read_text().strip()) != "max":
-        available = min(available, int(text) - int(used.read_text()))
-    return available
-
-
 def check_memory(estimates: Iterable[Estimate], cap: int | None) -> None:
     """Refuse what cannot be held, before anything is started."""
     largest = max(estimates, key=lambda e: e.memory, default=None)
     if largest is None:
         return
-    allowed = available_memory() if cap is None else cap
-    if largest.memory > allowed:
-        limit = "is available" if cap is None else "is the cap given by --memory"
+    room = memory() if cap is None else Room(cap, "is the cap given by --memory")
+    if largest.memory > room.bytes:
+        limit = f"{gib(room.bytes)} {room.says}" if cap else f"{room.says} {gib(room.bytes)}"
         raise CannotBuild(
-            f"{largest.material} needs {gib(largest.memory)} of memory, {gib(allowed)} {limit}; "
-            "use fewer --threads, a larger --memory or a larger machine"
+            f"{largest.material} needs {gib(largest.memory)} of memory, {limit}; "
+            "use fewer --threads, raise the limit or use a larger machine"
         )
 
 
