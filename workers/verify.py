@@ -24,8 +24,8 @@ While one king stays where it is, the moves of the other stay within one of ten 
 Each column is needed twice, to be verified and as successors of the other: a table of up to five
 men is kept until then, a larger one read twice.
 
-Cost: about 3.5 ns a row and thread for five men, 6 for six; 0.3 GB held for five men, 1.8 GB for
-six.
+Cost: about 2.5 ns a row and thread for five men, twice that for six; 0.3 GB held for five men,
+1.8 GB for six.
 """
 
 import time

@@ -68,7 +68,7 @@ template <class Key>
 struct KingStep {
     int to;
     int pair;
-    const uint8_t* turn;  // null: the board stays as it is
+    int symmetry;  // 0: the board stays as it is
     const Key* quiet;
 };
 
@@ -90,8 +90,7 @@ class Moves {
             const int entered = kings.pair[first][second];
             if (entered < 0) continue;
             const int symmetry = kings.symmetry[first][second];
-            step_[steps_++] = {to, entered, symmetry ? partition.board.turned[symmetry] : nullptr,
-                               quiet + static_cast<size_t>(place[entered]) * slots};
+            step_[steps_++] = {to, entered, symmetry, quiet + static_cast<size_t>(place[entered]) * slots};
         }
     }
 
@@ -179,11 +178,11 @@ class Moves {
         const int captive = p.occupied >> step.to & 1 ? man_on(step.to, p) : -1;
         if (captive >= 0 && !is_captive(captive)) return Strip<Key>{};
         Placing after = p;
-        if (step.turn)
-            for (int i = 0; i < at_.men.outer(); ++i) after.square[i] = step.turn[p.square[i]];
+        if (step.symmetry)
+            for (int i = 0; i < at_.men.outer(); ++i) after.square[i] = at_.board.turned[step.symmetry][p.square[i]];
         const size_t strip = strip_without(captive, after);
         const Key* from = (captive >= 0 ? without(captive, step.pair) : step.quiet) + 64 * strip;
-        const Strip<Key> keys = step.turn ? turned<Key>(step.turn, from) : load<Key>(from);
+        const Strip<Key> keys = step.symmetry ? turned(step.symmetry, from) : load<Key>(from);
         if (captive >= 0 || !last_is_captive()) return keys;
         const Key capture = without(last_index(), step.pair)[strip];
         return larger(keys, all<Key>(capture) & only<Key>(step.to));

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "verify.hpp"
 
@@ -59,6 +60,12 @@ inline Strip<Key> operator~(const Strip<Key>& a) {
 template <class Key>
 inline Strip<Key> larger(const Strip<Key>& a, const Strip<Key>& b) {
     return each([](auto x, auto y) { return x > y ? x : y; }, a, b);
+}
+
+// All bits of the lanes that have a key.
+template <class Key>
+inline Strip<Key> equal(const Strip<Key>& strip, Key key) {
+    return each([key](auto x) { return reinterpret_cast<Register<Key>>(x == key); }, strip);
 }
 
 template <class Key>
@@ -131,6 +138,30 @@ inline Strip<Key> lanes(uint64_t bits) {
         else std::memcpy(words + 2 * rank, TABLES.shorts[byte], 16);
     }
     return load<Key>(reinterpret_cast<const Key*>(words));
+}
+
+// Lanes that are all ones or all zeros as bits, in an order of their own: a file's eight ranks side by side.
+inline uint64_t packed(const Strip<uint8_t>& set) {
+    Register<uint8_t> bits{};
+    for (int i = 0; i < 4; ++i) {
+        const uint8_t a = static_cast<uint8_t>(1 << 2 * i), b = static_cast<uint8_t>(2 << 2 * i);
+        bits |= set.part[i] & Register<uint8_t>{a, a, a, a, a, a, a, a, b, b, b, b, b, b, b, b};
+    }
+    const auto words = reinterpret_cast<WordRegister>(bits);
+    return words[0] | words[1];
+}
+
+inline uint64_t packed(const Strip<uint16_t>& set) {
+    Register<uint16_t> bits{};
+    for (int i = 0; i < 8; ++i) bits |= set.part[i] & static_cast<uint16_t>(1 << i);
+    const auto words = reinterpret_cast<WordRegister>(bits);
+    return words[0] | words[1] << 8;
+}
+
+template <class Key>
+inline int lane_of(int bit) {
+    const int rank = bit & 7, file = bit >> 3;
+    return 8 * rank + (sizeof(Key) == 1 ? file : file / 2 + 4 * (file & 1));
 }
 
 // ---- moving over the board ---------------------------------------------------------------------------------------------
@@ -237,12 +268,60 @@ inline Strip<Key> by_knight(const Worths<Key>& w) {
     return larger(larger(along<1>(twos), along<-1>(twos)), larger(along<2>(ones), along<-2>(ones)));
 }
 
+// ---- turning the board -------------------------------------------------------------------------------------------------
+
+using Bytes = Register<uint8_t>;
+
+// The first halves of two registers in turn, two bytes of each at a time, and the second halves.
+inline void interleave_twos(Bytes& a, Bytes& b) {
+    const Bytes x = a, y = b;
+    a = __builtin_shufflevector(x, y, 0, 1, 16, 17, 2, 3, 18, 19, 4, 5, 20, 21, 6, 7, 22, 23);
+    b = __builtin_shufflevector(x, y, 8, 9, 24, 25, 10, 11, 26, 27, 12, 13, 28, 29, 14, 15, 30, 31);
+}
+
+inline void interleave_fours(Bytes& a, Bytes& b) {
+    const Bytes x = a, y = b;
+    a = __builtin_shufflevector(x, y, 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
+    b = __builtin_shufflevector(x, y, 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
+}
+
+// Files for ranks. A register holds two ranks.
+inline void transpose(Strip<uint8_t>& strip) {
+    Bytes* part = strip.part;
+    for (Bytes& p : strip.part) p = __builtin_shufflevector(p, p, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
+    interleave_twos(part[0], part[1]);
+    interleave_twos(part[2], part[3]);
+    interleave_fours(part[0], part[2]);
+    interleave_fours(part[1], part[3]);
+    std::swap(part[1], part[2]);
+}
+
+inline void mirror_files(Strip<uint8_t>& strip) {
+    for (Bytes& p : strip.part)
+        p = __builtin_shufflevector(p, p, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8);
+}
+
+inline void mirror_ranks(Strip<uint8_t>& strip) {
+    std::swap(strip.part[0], strip.part[3]);
+    std::swap(strip.part[1], strip.part[2]);
+    for (Bytes& p : strip.part)
+        p = __builtin_shufflevector(p, p, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+
 // Square s of the result has what stands on the square that the symmetry shows s on.
-template <class Key>
-inline Strip<Key> turned(const uint8_t* turn, const Key* from) {
-    Key out[64];
+inline Strip<uint8_t> turned(int symmetry, const uint8_t* from) {
+    Strip<uint8_t> strip = load<uint8_t>(from);
+    if (symmetry & 4) transpose(strip);
+    if (symmetry & 2) mirror_ranks(strip);
+    if (symmetry & 1) mirror_files(strip);
+    return strip;
+}
+
+inline Strip<uint16_t> turned(int symmetry, const uint16_t* from) {
+    const uint8_t* turn = board().turned[symmetry];
+    uint16_t out[64];
     for (int s = 0; s < 64; ++s) out[s] = from[turn[s]];
-    return load<Key>(out);
+    return load<uint16_t>(out);
 }
 
 }  // namespace

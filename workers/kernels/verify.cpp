@@ -12,11 +12,8 @@ namespace kingpair::verify {
 namespace {
 
 // The lanes that stand for themselves.
-uint64_t canonical(const uint32_t* stands_for, size_t strip) {
-    if (!stands_for) return ~uint64_t{0};
-    uint64_t bits = 0;
-    for (size_t s = 0; s < 64; ++s) bits |= uint64_t{stands_for[64 * strip + s] == 64 * strip + s} << s;
-    return bits;
+uint64_t own(const Standing& standing, size_t strip) {
+    return standing.own.empty() ? ~uint64_t{0} : standing.own[strip];
 }
 
 // ---- keys ------------------------------------------------------------------------------------------------------------
@@ -39,14 +36,18 @@ Key key_of_capture(bool carry_depth, int value) {
 }
 
 template <class Key, class Value>
-void quiet(const Men& men, int pair, int to_move, const Value* values, const uint32_t* stands_for, Key* out) {
+void quiet(const Men& men, int pair, int to_move, const Value* values, const Standing& standing, Key* out) {
     const Partition partition(men, pair);
     Value gathered[64];
     for (size_t strip = 0; strip < men.strips(); ++strip) {
         const uint64_t legal = partition.legal(partition.placing(strip), to_move);
         const Value* from = values + 64 * strip;
-        if (stands_for && legal) {
-            for (size_t s = 0; s < 64; ++s) gathered[s] = values[stands_for[64 * strip + s]];
+        if (uint64_t others = legal & ~own(standing, strip)) {
+            std::memcpy(gathered, from, sizeof gathered);
+            for (; others; others &= others - 1) {
+                const int s = __builtin_ctzll(others);
+                gathered[s] = values[standing.slot[64 * strip + static_cast<size_t>(s)]];
+            }
             from = gathered;
         }
         store<Key>(out + 64 * strip, legal ? keys_of<Key>(load<Key>(from)) & lanes<Key>(legal) : Strip<Key>{});
@@ -103,27 +104,31 @@ void enter(Findings& found, size_t slot, Value value, Value expected) {
         found.first = {static_cast<int64_t>(slot), rank, value, expected};
 }
 
-// How often each value stands in legal lanes; the value that nothing has takes the rest. In several parts, for adding
-// to a number just added to has to wait.
+// How often each value stands in some lanes.
 template <class Key>
 class Histogram {
   public:
-    void add(const Strip<Key>& values) {
+    // Most lanes share a few values: these are counted together, what is left one by one.
+    void add(const Strip<Key>& values, const Strip<Key>& here) {
         Key lane[64];
         store<Key>(lane, values);
-        for (int s = 0; s < 64; s += PARTS)
-            for (int i = 0; i < PARTS; ++i) ++part_[i][lane[s + i]];
+        uint64_t rest = packed(here);
+        for (int i = 0; i < SHARED && rest; ++i) {
+            const Key value = lane[lane_of<Key>(__builtin_ctzll(rest))];
+            const uint64_t same = packed(equal<Key>(values, value));
+            count_[value] += static_cast<uint32_t>(__builtin_popcountll(same & rest));
+            rest &= ~same;
+        }
+        for (; rest; rest &= rest - 1) ++count_[lane[lane_of<Key>(__builtin_ctzll(rest))]];
     }
     void add_to(uint64_t* counts) const {
-        for (const auto& part : part_)
-            for (size_t value = 0; value < SIZE; ++value)
-                if (value != DRAW<Key>) counts[value] += part[value];
+        for (size_t value = 0; value < SIZE; ++value) counts[value] += count_[value];
     }
 
   private:
+    static constexpr int SHARED = 3;
     static constexpr size_t SIZE = size_t{1} << 8 * sizeof(Key);
-    static constexpr int PARTS = sizeof(Key) == 1 ? 8 : 1;
-    uint32_t part_[PARTS][SIZE] = {};
+    uint32_t count_[SIZE] = {};
 };
 
 // Right but for mates.
@@ -135,13 +140,8 @@ Strip<Key> values_of(const Strip<Key>& best) {
     }, best);
 }
 
-template <class Key>
-Strip<Key> none(const Strip<Key>& best) {
-    return each([](auto key) { return reinterpret_cast<Register<Key>>(key == 0); }, best);
-}
-
 template <class Key, class Value>
-Findings check(const Men& men, int pair, int mover, const Value* values, const uint32_t* stands_for, const Key* quiet,
+Findings check(const Men& men, int pair, int mover, const Value* values, const Standing& standing, const Key* quiet,
                const int16_t* place, const Key* const* taken, uint64_t* counts) {
     const Partition partition(men, pair);
     const Moves<Key> moves(partition, pair, mover, quiet, place, taken);
@@ -151,7 +151,8 @@ Findings check(const Men& men, int pair, int mover, const Value* values, const u
     for (size_t strip = 0; strip < men.strips(); ++strip) {
         const Placing placing = partition.placing(strip);
         if (!placing.apart) continue;
-        const uint64_t placed = ~placing.occupied & canonical(stands_for, strip);
+        const uint64_t placed = ~placing.occupied & own(standing, strip);
+        if (!placed) continue;
         const uint64_t legal = placed & partition.legal(placing, mover);
         found.placed += static_cast<uint64_t>(__builtin_popcountll(placed));
         found.legal += static_cast<uint64_t>(__builtin_popcountll(legal));
@@ -159,11 +160,11 @@ Findings check(const Men& men, int pair, int mover, const Value* values, const u
         const Strip<Key> here = lanes<Key>(legal), stated = load<Key>(values + 64 * strip);
         const Strip<Key> best = moves.best(strip, placing);
         Strip<Key> expected = values_of(best);
-        if (const Strip<Key> stuck = none(best) & here; any(stuck)) {
+        if (const Strip<Key> stuck = equal<Key>(best, 0) & here; any(stuck)) {
             const uint64_t in_check = attacked(partition.board, men, placing, partition.king[mover], 1 - mover);
             expected = expected | (stuck & lanes<Key>(in_check));  // mate is -1
         }
-        histogram.add((stated & here) | (~here & all<Key>(DRAW<Key>)));
+        histogram.add(stated, here);
         if (!any((stated ^ expected) & here)) continue;
         Value should_be[64];
         std::memcpy(should_be, &expected, sizeof should_be);
@@ -176,10 +177,10 @@ Findings check(const Men& men, int pair, int mover, const Value* values, const u
 }
 
 template <class Value>
-int64_t find(const Men& men, int pair, int to_move, const Value* values, const uint32_t* stands_for, int value) {
+int64_t find(const Men& men, int pair, int to_move, const Value* values, const Standing& standing, int value) {
     const Partition partition(men, pair);
     for (size_t strip = 0; strip < men.strips(); ++strip) {
-        uint64_t rest = partition.legal(partition.placing(strip), to_move) & canonical(stands_for, strip);
+        uint64_t rest = partition.legal(partition.placing(strip), to_move) & own(standing, strip);
         for (; rest; rest &= rest - 1) {
             const size_t slot = 64 * strip + static_cast<size_t>(__builtin_ctzll(rest));
             if (values[slot] == value) return static_cast<int64_t>(slot);

@@ -93,8 +93,14 @@ class Slots {
     bool like_[MEN_MAX];  // man i + 1 is like man i
 };
 
-// For each slot of a partition the one that stands for its position.
-std::vector<uint32_t> standing_for(const Men&, bool diagonal);
+// For each slot of a partition the one that stands for its position, and for each strip the lanes that stand for
+// themselves.  Both are empty if all do.
+struct Standing {
+    std::vector<uint32_t> slot;
+    std::vector<uint64_t> own;
+};
+
+Standing standing_for(const Men&, bool diagonal);
 
 // Partitions between which a side's king can wander while the other stays where it is: no move of that side leads out.
 std::vector<std::vector<int>> walks(int side);
@@ -129,15 +135,14 @@ struct Findings {
 template <class Key, class Value>
 struct Steps {
     // The keys of one partition for `to_move`: of every slot that is a legal position, canonical or not.
-    // `stands_for` may be null: each slot for itself.
-    void (*quiet)(const Men&, int pair, int to_move, const Value* values, const uint32_t* stands_for, Key* out);
+    void (*quiet)(const Men&, int pair, int to_move, const Value* values, const Standing&, Key* out);
     // The keys of the positions after a capture, from the whole column of the smaller table.
     void (*taken)(const Smaller&, int pair, int to_move, bool carry_depth, const Value* column, Key* out);
     // Judge one partition. `quiet` holds the keys of partition p from place[p] on, `taken[i]` those without man i.
-    Findings (*check)(const Men&, int pair, int mover, const Value* values, const uint32_t* stands_for,
-                      const Key* quiet, const int16_t* place, const Key* const* taken, uint64_t* counts);
+    Findings (*check)(const Men&, int pair, int mover, const Value* values, const Standing&, const Key* quiet,
+                      const int16_t* place, const Key* const* taken, uint64_t* counts);
     // The first slot with that value that is counted, or -1.
-    int64_t (*find)(const Men&, int pair, int to_move, const Value* values, const uint32_t* stands_for, int value);
+    int64_t (*find)(const Men&, int pair, int to_move, const Value* values, const Standing&, int value);
 };
 
 extern const Steps<uint8_t, int8_t> NARROW;

@@ -141,15 +141,17 @@ uint32_t Slots::of(const uint8_t* squares, bool diagonal) const {
     return diagonal ? std::min(slot, ascending(mirrored)) : slot;
 }
 
-std::vector<uint32_t> standing_for(const Men& men, bool diagonal) {
+Standing standing_for(const Men& men, bool diagonal) {
     const Slots slots(men);
-    std::vector<uint32_t> out(men.slots());
-    for (size_t slot = 0; slot < out.size(); ++slot) {
+    if (!diagonal && !slots.like_men()) return {};
+    Standing found{std::vector<uint32_t>(men.slots()), std::vector<uint64_t>(men.strips())};
+    for (size_t slot = 0; slot < men.slots(); ++slot) {
         uint8_t s[MEN_MAX] = {};
         for (int i = 0; i < men.count; ++i) s[i] = slot >> 6 * (men.count - 1 - i) & 63;
-        out[slot] = slots.of(s, diagonal);
+        found.slot[slot] = slots.of(s, diagonal);
+        if (found.slot[slot] == slot) found.own[slot / 64] |= bit(slot & 63);
     }
-    return out;
+    return found;
 }
 
 std::vector<std::vector<int>> walks(int side) {

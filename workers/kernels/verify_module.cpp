@@ -43,14 +43,14 @@ void require(bool condition, const char* what) {
 class Verifier {
   public:
     Verifier(const std::vector<std::pair<std::string, int>>& men, bool carry_depth)
-        : men_(men_of(men)), carry_depth_(carry_depth), canonical_{canonical_of(false), canonical_of(true)} {}
+        : men_(men_of(men)), carry_depth_(carry_depth), standing_{standing_for(men_, false), standing_for(men_, true)} {}
 
     template <class Value>
     void quiet(int pair, int to_move, Array<const Value> values, Array<Key<Value>> out) const {
         require_place(pair, to_move);
         require(values.size() == men_.slots() && out.size() == men_.slots(), "a column does not fit the men");
         nb::gil_scoped_release release;
-        steps<Value>().quiet(men_, pair, to_move, values.data(), stands_for(pair), out.data());
+        steps<Value>().quiet(men_, pair, to_move, values.data(), standing(pair), out.data());
     }
 
     template <class Value>
@@ -83,7 +83,7 @@ class Verifier {
         Findings found;
         {
             nb::gil_scoped_release release;
-            found = steps<Value>().check(men_, pair, mover, values.data(), stands_for(pair), quiet.data(),
+            found = steps<Value>().check(men_, pair, mover, values.data(), standing(pair), quiet.data(),
                                          place.data(), captures, counts.data());
         }
         const Wrong& first = found.first;
@@ -96,7 +96,7 @@ class Verifier {
         require_place(pair, to_move);
         require(values.size() == men_.slots(), "a column does not fit the men");
         nb::gil_scoped_release release;
-        return steps<Value>().find(men_, pair, to_move, values.data(), stands_for(pair), value);
+        return steps<Value>().find(men_, pair, to_move, values.data(), standing(pair), value);
     }
 
   private:
@@ -112,15 +112,7 @@ class Verifier {
         return out;
     }
 
-    // Empty where each slot stands for itself.
-    std::vector<uint32_t> canonical_of(bool diagonal) const {
-        return diagonal || Slots(men_).like_men() ? standing_for(men_, diagonal) : std::vector<uint32_t>{};
-    }
-
-    const uint32_t* stands_for(int pair) const {
-        const auto& canonical = canonical_[kings().diagonal[pair]];
-        return canonical.empty() ? nullptr : canonical.data();
-    }
+    const Standing& standing(int pair) const { return standing_[kings().diagonal[pair]]; }
 
     static void require_place(int pair, int side) {
         require(pair >= 0 && pair < PAIRS, "no such partition");
@@ -144,7 +136,7 @@ class Verifier {
 
     Men men_;
     bool carry_depth_;
-    std::vector<uint32_t> canonical_[2];
+    Standing standing_[2];
 };
 
 template <class Value>
