@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("api", "coordinator", "workers")
 FOLDERS = {*PACKAGES, "deploy", "tests", ".ci"}
 ROOT_FILES = {
+    ".dockerignore",
     ".editorconfig",
     ".gitignore",
     "CHANGELOG.md",
