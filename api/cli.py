@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from api import arguments, modelling, study, token_command
-from api.failures import EXPLAINED, Commands
+from api.failures import EXPLAINED, Commands, ExitCode
 from api.settings import Settings, Size
 from workers.metric import Metric
 
@@ -483,6 +483,44 @@ def config(
     flags = {"tables": tables, "threads": threads, "memory": memory, "cache": cache}
     found = arguments.in_force(context, **flags, host=host, port=port, level=level)
     _say(config_command.config_text(found), config_command.config_json(found), as_json)
+
+
+@app.command()
+def doctor(
+    context: typer.Context,
+    tables: Tables = None,
+    host: Host = None,
+    port: Port = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHERE", help="And a cluster's nodes: auto, or HOST:PORT of its head."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Examine this machine, and say what to do.
+
+    Kernels, cores, memory, disk, clocks, shared memory, Ray, ports.  The exit code is 1 if there is
+    something to do.
+
+    \b
+    Examples:
+      kingpair doctor
+      kingpair doctor --tables /data/tables --json
+      kingpair doctor --cluster auto
+    """
+    from api.doctor import doctor_json, doctor_text
+    from api.doctor_cluster import examine_cluster
+    from api.doctor_machine import examine
+
+    settings = arguments.settings(context, tables=tables, host=host, port=port)
+    found = list(examine(settings))
+    if cluster is not None:
+        found += examine_cluster(settings, cluster)
+    _say(doctor_text(found), doctor_json(found), as_json)
+    if any(finding.advice is not None for finding in found):
+        raise typer.Exit(ExitCode.TO_DO)
 
 
 @app.command()

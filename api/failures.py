@@ -33,6 +33,7 @@ from workers.errors import (
 
 class ExitCode(IntEnum):
     OK = 0
+    TO_DO = 1
     BAD_INPUT = 2
     NO_TABLE = 3
     DAMAGED = 4
@@ -59,6 +60,7 @@ EXIT_CODES: dict[type[KingpairError], ExitCode] = {
 EXPLAINED = """\b
 Exit codes:
     0  done
+    1  done, and kingpair doctor found something to do
     2  bad usage or settings, no such material, or no such position
     3  a table is missing
     4  a table is damaged, or not what its name says

@@ -129,3 +129,30 @@ def test_a_wrong_address_is_refused_in_one_line(address: str, said: str) -> None
     with pytest.raises(CannotBuild, match=said) as refused, hiring(address, 1, None):
         pass
     assert "\n" not in str(refused.value)
+
+
+EXAMINED = """
+short=$(mktemp -d)  # the names of sockets have little room
+trap 'rm -r "$short"' EXIT
+ray start --head --port 6379 --node-ip-address 127.0.0.1 --include-dashboard=false --num-cpus 1 \
+    --object-store-memory 100000000 --temp-dir "$short" --disable-usage-stats >/dev/null 2>&1
+python -m api.cli doctor --cluster 127.0.0.1:6379 --tables "$1"
+python -c "import ray; ray.__version__ = '1.0'; from api.cli import main; main()" \
+    doctor --cluster 127.0.0.1:6379 --tables "$1"
+"""
+
+
+@needs_cluster
+@pytest.mark.slow
+def test_the_nodes_of_a_cluster_are_examined_and_mixed_versions_said(tmp_path: Path) -> None:
+    script = f"PATH={Path(sys.executable).parent}:$PATH; {EXAMINED}"
+    # Processes of its own too: all that Ray starts ends with the script.
+    alone = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
+    done = on_loopback(tmp_path, *alone, "bash", "-c", script, "bash", str(tmp_path))
+    assert done.returncode == 1
+    alike, mixed = done.stdout.split("all is well\n")
+    assert "ok  node 127.0.0.1" in alike
+    assert "ok  Ray's ports     Ray listens on loopback alone" in alike
+    assert "do  cluster" in mixed
+    assert "Version mismatch" in mixed
+    assert "-> all nodes need the same kingpair, Ray and Python" in mixed

@@ -1,0 +1,99 @@
+"""Are the nodes of a cluster fit to build together: versions, store, clocks.
+
+Each node says what it is, seen from itself; what differs from here is a finding.
+"""
+
+import platform
+import time
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import NamedTuple
+
+from api.doctor import Finding
+from api.doctor_machine import SKEW_SECONDS
+from api.settings import Settings
+from coordinator.plan import gib
+from workers import _kernels, limits
+from workers.errors import CannotBuild
+
+NAMES = ("kingpair", "ray", "pyarrow")
+
+
+class Node(NamedTuple):
+    """What a node says of itself."""
+
+    versions: tuple[str, ...]
+    level: str
+    cores: int
+    memory: int
+    sees_store: bool
+    clock: float
+
+
+def look(mark: Path) -> Node:
+    """Run on each node; `mark` is a file that the asker has just put into the store."""
+    return Node(
+        (*map(_installed, NAMES), f"Python {platform.python_version()}"),
+        _kernels.level(),
+        limits.cores(),
+        limits.memory().bytes,
+        mark.exists(),
+        time.time(),
+    )
+
+
+def examine_cluster(settings: Settings, address: str) -> Iterator[Finding]:
+    try:
+        from api.ray_crew import connected
+        from api.ray_nodes import asked
+    except ModuleNotFoundError as error:
+        yield Finding("cluster", f"{error.name} is not installed", "pip install kingpair[cluster]")
+        return
+    mark = settings.tables.absolute() / ".kingpair.doctor"
+    try:
+        with connected(address, settings.threads):
+            mark.touch()
+            here, began = look(mark), time.time()
+            for name, said in asked(lambda: look(mark)):
+                yield judged(name, said, here, time.time() - began)
+    except CannotBuild as error:
+        advice = "all nodes need the same kingpair, Ray and Python: install what the head has"
+        mixed = "ersion" in str(error)
+        yield Finding("cluster", str(error), advice if mixed else "see whether its head runs there")
+    except OSError as error:
+        yield Finding(
+            "cluster", f"cannot write {mark}: {error.strerror}", "make the store writable"
+        )
+    finally:
+        mark.unlink(missing_ok=True)
+
+
+def judged(name: str, said: Node | str, here: Node, waited: float) -> Finding:
+    """A node against this machine; its clock was read while we `waited` for it."""
+    subject = f"node {name}"
+    if isinstance(said, str):
+        return Finding(
+            subject, said, "install the same kingpair there: pip install kingpair[cluster]"
+        )
+    fact = f"{said.level}, {said.cores} cores, {gib(said.memory)} left"
+    if said.versions != here.versions:
+        others = ", ".join(v for v in said.versions if v not in here.versions)
+        return Finding(subject, f"{fact}; has {others}", f"install {', '.join(here.versions)}")
+    if not said.sees_store:
+        return Finding(
+            subject, f"{fact}; sees another store", "mount one store on all nodes, at one path"
+        )
+    off = abs(said.clock - here.clock) - waited
+    if off > SKEW_SECONDS:
+        return Finding(
+            subject, f"{fact}; clock {off:.1f} s off", "set all by one time server (NTP)"
+        )
+    return Finding(subject, f"{fact}; same versions, same store, same time")
+
+
+def _installed(name: str) -> str:
+    try:
+        return f"{name} {version(name)}"
+    except PackageNotFoundError:
+        return f"{name} uninstalled"

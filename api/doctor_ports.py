@@ -1,0 +1,110 @@
+"""Ports: whether the service's is free, and which of Ray's other machines can reach.
+
+Ray listens on all interfaces unless its node's address is 127.0.0.1, and whoever reaches a port of
+its can run what he likes.
+"""
+
+import errno
+import http.client
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import suppress
+from ipaddress import ip_address
+from pathlib import Path
+from typing import NamedTuple
+
+from api.doctor import Finding
+from api.settings import Settings
+
+RAYS = ("gcs_server", "raylet", "ray::")
+LISTENS = "0A"
+ANSWER_SECONDS = 2.0
+
+
+class Listener(NamedTuple):
+    """A socket that waits for connections."""
+
+    address: str
+    port: int
+    inode: str
+
+
+def ports(settings: Settings) -> Iterator[Finding]:
+    yield _service(settings.host, settings.port)
+    yield _rays()
+
+
+def _service(host: str, port: int) -> Finding:
+    subject, name = "service", f"port {port} of {host}"
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, socket.SOCK_STREAM) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            trial.bind(address)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE and _is_ours(host, port):
+            return Finding(subject, f"kingpair answers on {name}")
+        if error.errno == errno.EADDRINUSE:
+            return Finding(subject, f"{name} is in use", "set port to another, or to 0 for any")
+        return Finding(subject, f"{name}: {error.strerror}", "set host to 127.0.0.1, port to 8000")
+    return Finding(subject, f"{name} is free")
+
+
+def _is_ours(host: str, port: int) -> bool:
+    """Whether a kingpair answers there."""
+    connection = http.client.HTTPConnection(host, port, timeout=ANSWER_SECONDS)
+    try:
+        connection.request("GET", "/version")
+        return b'"kingpair"' in connection.getresponse().read(1000)
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def _rays() -> Finding:
+    found = [each for each in _listening() if each.inode in _sockets_of_ray()]
+    if not found:
+        return Finding("Ray's ports", "no Ray runs here")
+    reached = sorted({each.port for each in found if not ip_address(each.address).is_loopback})
+    if not reached:
+        return Finding("Ray's ports", "Ray listens on loopback alone")
+    shown = ", ".join(map(str, reached[:4])) + (", ..." if len(reached) > 4 else "")
+    return Finding(
+        "Ray's ports",
+        f"{shown} can be reached by other machines, and who reaches them can run anything here",
+        "close them to all but the nodes, and set RAY_AUTH_MODE=token on all; a cluster of this "
+        "machine alone: ray start --node-ip-address=127.0.0.1",
+    )
+
+
+def _listening() -> Iterator[Listener]:
+    for name, width in (("tcp", 4), ("tcp6", 16)):
+        with suppress(OSError):
+            for line in Path("/proc/net", name).read_text(encoding="ascii").splitlines()[1:]:
+                _, local, _, state, *rest = line.split()
+                if state == LISTENS:
+                    address, _, port = local.partition(":")
+                    yield Listener(_address(address, width), int(port, 16), rest[5])
+
+
+def _address(written: str, width: int) -> str:
+    """The kernel writes addresses as words of four bytes, lowest first."""
+    raw = bytes.fromhex(written)
+    words = (raw[at : at + 4][::-1] for at in range(0, width, 4))
+    address = ip_address(b"".join(words))
+    mapped = getattr(address, "ipv4_mapped", None)
+    return str(mapped or address)
+
+
+def _sockets_of_ray() -> frozenset[str]:
+    """Inodes of the sockets of Ray's processes, as far as we may look into them."""
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            title = (process / "cmdline").read_bytes().partition(b"\0")[0].decode(errors="replace")
+            if os.path.basename(title).startswith(RAYS):
+                for link in (process / "fd").iterdir():
+                    found.add(os.readlink(link).removeprefix("socket:[").removesuffix("]"))
+    return frozenset(found)
