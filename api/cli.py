@@ -15,6 +15,7 @@ from api import arguments, modelling, study, token_command
 from api.failures import EXPLAINED, Commands, ExitCode
 from api.settings import Settings, Size
 from workers.metric import Metric
+from workers.store import shown
 
 if TYPE_CHECKING:
     from workers.probe import Tablebase
@@ -223,10 +224,8 @@ def build(
                 with watching(typer.echo, settings.tables, as_json) as listen:
                     run(replace(request, metric=each), listen, hire)
     except KeyboardInterrupt:
-        kept = (
-            f"what was committed is kept in {settings.tables}, the same command goes on from there"
-        )
-        raise KeyboardInterrupt(kept) from None
+        kept = f"what was committed is kept in {shown(settings.tables)}"
+        raise KeyboardInterrupt(f"{kept}, the same command goes on from there") from None
 
 
 @app.command()

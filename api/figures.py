@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from api.text import columns, count, percent
 from coordinator.plan import Estimate
 from coordinator.plan import gib as size
+from workers.directory import opened
 from workers.errors import DamagedTable, ForeignTable
 from workers.limits import memory
 from workers.material import Material
@@ -134,7 +135,7 @@ def listed(paths: Iterable[Path], verify: bool) -> Iterator[Listed]:
     """Each table opened, and read whole if it is to be verified."""
     for path in paths:
         try:
-            table = Table(path)
+            table = opened(path)
             if verify:
                 read_whole(table)
             yield Listed(path, table, None)

@@ -26,6 +26,7 @@ from coordinator.request import (
     Verified,
 )
 from workers.material import STRONGER, Material
+from workers.store import shown
 
 _BARS = "▁▂▃▄▅▆▇█"
 _TREND = 24
@@ -157,10 +158,10 @@ def wave_line(progress: Progress) -> str:
 def summary(progress: Progress, out: Path) -> str:
     if not progress.waves:
         all_of = "table is" if progress.present == 1 else f"{progress.present:,} tables are"
-        return f"nothing to build: the {all_of} in {out} already"
+        return f"nothing to build: the {all_of} in {shown(out)} already"
     took = duration(time.monotonic() - progress.began)
     total = size(sum(event.bytes for event in progress.done))
-    return f"wrote {count(len(progress.done), 'table')} to {out}: {total}, {took}"
+    return f"wrote {count(len(progress.done), 'table')} to {shown(out)}: {total}, {took}"
 
 
 # ---- what changes on a terminal ----

@@ -8,11 +8,7 @@ Threads of this process perform them, or whoever is hired.  A material's logs li
 until its table is verified.
 """
 
-import fcntl
-import os
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import ExitStack
 
 from coordinator.book import Book, Forgetful, journaled
 from coordinator.closure import estimates, plan_of, sorted_out
@@ -30,7 +26,7 @@ from coordinator.events import Event as StepEvent
 from coordinator.events import NodesJoined
 from coordinator.events import Planned as PlanMade
 from coordinator.local import Local
-from coordinator.plan import Estimate, check_directory, check_memory, waves
+from coordinator.plan import Estimate, check_memory, check_store, waves
 from coordinator.request import (
     Committed,
     Event,
@@ -46,7 +42,7 @@ from coordinator.state import Build, State
 from coordinator.telling import Telling
 from workers.errors import Cancelled, CannotBuild
 from workers.material import Material
-from workers.table import partial_of
+from workers.store import uri_of
 from workers.threads import Threads
 from workers.worker import verified
 from workers.workshop import Tables
@@ -64,13 +60,13 @@ def build(
     Without anyone to `hire`, threads of this process do it.
     """
     control = control or Control()
-    if hire is None and not request.out.exists():
+    if hire is None and uri_of(request.out) is None and not request.out.exists():
         check_memory(estimates(request, waves(request.materials)), request.memory)
-    check_directory(request.out, ())
     with ExitStack() as stack:
-        stack.enter_context(_alone(request.out))
         directory = Tables(request.out, request.metric)
         stack.callback(directory.close)
+        check_store(directory.store, ())
+        stack.enter_context(directory.store.hold())
         if hire is None:
             _in_process(request, directory, listen, control)
         else:
@@ -78,8 +74,11 @@ def build(
 
 
 def _in_process(request: Request, directory: Tables, listen: Listener, control: Control) -> None:
-    """Nothing is tried twice: what was committed is kept, and the same request goes on."""
-    policy = Policy(grain=request.grain, attempts=1, setbacks=0)
+    """A directory that fails will fail again: what was committed is kept, and the same request
+    goes on.  A store behind a network may do better the next time.
+    """
+    attempts, setbacks = (1, 0) if directory.store.is_local else (3, 2)
+    policy = Policy(grain=request.grain, attempts=attempts, setbacks=setbacks)
     crew = Local(_site(request), directory, request.workers, request.threads)
     Builder(request, directory, listen, crew, Forgetful(), policy).run(control)
 
@@ -87,14 +86,15 @@ def _in_process(request: Request, directory: Tables, listen: Listener, control: 
 def _on_a_cluster(
     request: Request, directory: Tables, listen: Listener, hire: Hire, control: Control
 ) -> None:
-    with journaled(request.out, request) as book:
+    with journaled(directory.store.root, request) as book:
         crew = hire(_site(request), directory)
         policy = Policy(grain=request.grain)
         Builder(request, directory, listen, crew, book, policy).run(control)
 
 
 def _site(request: Request) -> Site:
-    return Site(str(request.out.absolute()), request.metric, request.compact)
+    where = request.out if uri_of(request.out) else request.out.absolute()
+    return Site(str(where), request.metric, request.compact)
 
 
 class Builder:
@@ -153,7 +153,7 @@ class Builder:
         needed = estimates(request, todo)
         if isinstance(self._crew, Local):
             check_memory(needed, request.memory)
-        check_directory(request.out, needed)
+        check_store(directory.store, needed)
         self._listen(Planned(todo, present))
         for material in present:
             self._clear_remains(material)
@@ -176,22 +176,7 @@ class Builder:
                     seconds = verified(self._directory, material, threads)
                 self._listen(Verified(material, seconds))
             workshop.clear()
-        partial_of(self._directory.table_path(material)).unlink(missing_ok=True)
-
-
-@contextmanager
-def _alone(out: Path) -> Iterator[None]:
-    """No two builds write to one directory: the second is refused, not queued."""
-    fd = os.open(out, os.O_RDONLY)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    except BlockingIOError:
-        raise CannotBuild(
-            f"another build is writing to {out}; wait for it or choose another --out"
-        ) from None
-    finally:
-        os.close(fd)
+        self._directory.store.remove(f"{self._directory.name_of(material)}.partial")
 
 
 __all__ = [

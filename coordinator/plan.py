@@ -5,17 +5,15 @@ least compressible materials took: a table between 0.02 and 0.24 bytes a value, 
 third of that and 0.32.
 """
 
-import os
-import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from workers.errors import CannotBuild
 from workers.geometry import PAIRS
 from workers.limits import Room, memory
 from workers.material import Material, closure
 from workers.metric import Metric
+from workers.store import Store
 from workers.table import rows_of
 from workers.threads import chunks_of
 
@@ -91,21 +89,22 @@ def check_memory(estimates: Iterable[Estimate], cap: int | None) -> None:
         )
 
 
-def check_directory(out: Path, estimates: Iterable[Estimate]) -> None:
-    """The directory can be made and written, and has room for what is coming."""
+def check_store(store: Store, estimates: Iterable[Estimate]) -> None:
+    """The store is there and can be written, and has room for what is coming."""
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        store.check()
     except OSError as error:
-        raise CannotBuild(f"cannot make {out}: {error.strerror}; choose another --out") from error
-    if not os.access(out, os.W_OK | os.X_OK):
-        raise CannotBuild(f"{out} is not writable; choose another --out")
+        raise CannotBuild(
+            f"cannot write to {store}: {error.strerror or error}; see that it is there and may be "
+            "written, or choose another --out"
+        ) from error
     needed = list(estimates)
     room = sum(e.table for e in needed) + max((e.log for e in needed), default=0)
-    free = shutil.disk_usage(out).free
+    free = store.room()
     # Estimates of disk are rough: only what is hopeless is refused.
-    if free < room // 8:
+    if free is not None and free < room // 8:
         raise CannotBuild(
-            f"{out} has {gib(free)} free, the build takes about {gib(room)}; "
+            f"{store} has {gib(free)} free, the build takes about {gib(room)}; "
             "make room or choose another --out"
         )
 

@@ -22,7 +22,7 @@ from coordinator.build import (
 )
 from workers.errors import CannotBuild, DamagedTable
 from workers.material import STRONGER, Material
-from workers.passlog import Pass, PassLog
+from workers.passlog import Pass
 from workers.table import Table
 from workers.workshop import Tables
 
@@ -260,10 +260,10 @@ def test_a_filesystem_that_fills_up_can_be_given_room(tables: Path, tmp_path: Pa
 def test_a_table_that_contradicts_itself_does_not_stay(tmp_path: Path) -> None:
     # A log that says that nothing is won, as a fault in the kernels might have left it.
     workshop = Tables(tmp_path, "dtc").workshop(Material.parse("KQvK"))
-    workshop.path.mkdir()
+    workshop.begin()
     identity = workshop.identity(STRONGER, {})
     whole = {"workers": 1, "partitions": list(range(462)), "together": 462}
-    log = PassLog(workshop.log(STRONGER, incarnation=1, worker=0), identity | whole)
+    log = workshop.new_log(workshop.log(STRONGER, incarnation=1, worker=0), identity | whole)
     log.commit(Pass(0, 0, 0, True))
     log.close()
     with pytest.raises(DamagedTable, match=r"KQvK\.dtc\.arrow: row \d+ of column .* is 0 \(draw\)"):

@@ -18,7 +18,7 @@ from workers.geometry import PAIRS, neighbours
 from workers.history import Entry, History
 from workers.material import STRONGER, Material
 from workers.metric import Metric
-from workers.passlog import LogFile, Pass, PassLog
+from workers.passlog import Pass, PassLog
 from workers.share import WHOLE, Share
 from workers.threads import Threads
 from workers.workshop import Tables
@@ -162,7 +162,7 @@ def test_a_layer_is_read_by_partition_whoever_logged_it(tables: Path, tmp_path: 
 def held(out: Path, workers: int) -> dict[tuple[int, bool, int], bytes]:
     """The streams of passes 0 to 7 that hold anything."""
     workshop = Tables(out, "dtc").workshop(KQVKR)
-    logs = [LogFile(workshop.log(STRONGER, 1, number)) for number in range(workers)]
+    logs = [workshop.read_log(workshop.log(STRONGER, 1, number)) for number in range(workers)]
     history = History([Entry(log, 0, 7) for log in logs])
     assert [done.depth for done in history.passes] == list(range(8))
     empty = 8 * -(-domain_of(KQVKR).kernel.rows // 64)
@@ -180,15 +180,15 @@ def held(out: Path, workers: int) -> dict[tuple[int, bool, int], bytes]:
 
 def test_what_not_all_workers_committed_is_not_gone_on_from(tmp_path: Path) -> None:
     workshop = Tables(tmp_path, "dtc").workshop(KQVKR)
-    workshop.path.mkdir()
+    workshop.begin()
     for worker, depths in ((0, 4), (1, 2)):
         identity = workshop.identity(STRONGER, {}) | {"workers": 2}
-        log = PassLog(workshop.log(STRONGER, 7, worker), identity)
+        log = workshop.new_log(workshop.log(STRONGER, 7, worker), identity)
         for depth in range(depths):
             log.commit(Pass(depth, 1, 1, False))
         log.close()
     assert [done.depth for done, _ in workshop.logged(STRONGER, {}).passes] == [0, 1]
     assert workshop.logged(STRONGER, {"KQvK": "other"}).passes == []
-    workshop.log(STRONGER, 7, 1).unlink()
+    workshop.store.remove(workshop.log(STRONGER, 7, 1))
     assert workshop.logged(STRONGER, {}).passes == []
     assert workshop.last_incarnation() == 7

@@ -4,11 +4,13 @@ A table that is written anew is another file under the same name, as `publish` p
 """
 
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 from workers.errors import BadMaterial
 from workers.material import Material
 from workers.metric import Metric
+from workers.store import Store, store_at, uri_of
 from workers.table import Table
 
 Key = tuple[Metric, int]
@@ -27,20 +29,41 @@ def material_key(material: Material) -> int:
 
 
 def tables_in(directory: Path) -> dict[Key, Path]:
-    """The tables of a directory by what they are of; none if it is not there."""
+    """The tables of a directory or a store by what they are of; none if it is not there."""
     found: dict[Key, Path] = {}
+    names = _store(directory).names("")
     for metric in Metric:
-        for path in sorted(directory.glob(f"*.{metric}.arrow")):
+        for name in names:
             # A file whose name is no material is somebody's own.
             with suppress(BadMaterial):
-                material = Material.parse(path.name.split(".")[0])
-                found.setdefault((metric, material_key(material)), path)
+                if name.endswith(f".{metric}.arrow"):
+                    material = Material.parse(name.split(".")[0])
+                    found.setdefault((metric, material_key(material)), directory / name)
     return found
+
+
+def is_there(directory: Path) -> bool:
+    """A directory; or a store that holds anything, which is all that it can show of itself."""
+    store = _store(directory)
+    return store.root.is_dir() if store.is_local else bool(store.names(""))
+
+
+def opened(path: Path) -> Table:
+    """A table of a directory; of a store, a copy of it here."""
+    return Table(path if uri_of(path) is None else _store(path.parent).fetch(path.name))
 
 
 def changed(table: Table, path: Path | None) -> bool:
     """Whether an opened table is no longer what is there under its name."""
     try:
-        return path is None or path != table.path or path.stat().st_ino != table.inode
+        if path is None:
+            return True
+        path = _store(path.parent).copy_of(path.name)
+        return path != table.path or path.stat().st_ino != table.inode
     except OSError:
         return True
+
+
+@lru_cache(16)
+def _store(directory: Path) -> Store:
+    return store_at(directory)

@@ -29,7 +29,8 @@ from workers.fens import fens_of
 from workers.outcome import Outcome
 from workers.sections import Section, read
 from workers.selection import Selection
-from workers.table import COLUMNS, Table, Values, partial_of, sync_directory
+from workers.store import sync_directory
+from workers.table import COLUMNS, Table, Values, partial_of
 from workers.threads import Threads
 
 ROW_GROUP = 1 << 20

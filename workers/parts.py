@@ -9,7 +9,6 @@ cut off again, so joining can be repeated; when part 0 is gone the table has its
 """
 
 import json
-import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workers.painting import Longest, Painter, counts_of
+from workers.store import Store
 from workers.table import (
     Blocks,
     Identity,
@@ -26,7 +26,6 @@ from workers.table import (
     head_of,
     schema_of,
     sync,
-    sync_directory,
     write_blocks,
 )
 
@@ -43,8 +42,11 @@ class Note(NamedTuple):
     longest: Longest
 
 
-def write_part(path: Path, painter: Painter, identity: Identity, is_first: bool) -> int:
-    """Paint a part and make it durable; its size."""
+def write_part(
+    store: Store, name: str, painter: Painter, identity: Identity, is_first: bool
+) -> int:
+    """Paint a part and have it kept; its size."""
+    path = store.here(name)
     try:
         with open(path, "wb") as file:
             if is_first:
@@ -52,33 +54,35 @@ def write_part(path: Path, painter: Painter, identity: Identity, is_first: bool)
             blocks = write_blocks(file, painter.parts(identity))
             sync(file)
             note = Note(file.tell(), *blocks, painter.legal(), painter.longest())
-        with open(_note_of(path), "wb") as file:
+        with open(store.here(_note_of(name)), "wb") as file:
             file.write(json.dumps(note).encode())
             sync(file)
-        sync_directory(path.parent)
+        store.keep(name)
+        store.keep(_note_of(name))
     except OSError as error:
-        raise cannot_write(path, error) from error
+        raise cannot_write(f"{store}/{name}", error) from error
     return note.bytes
 
 
-def join(path: Path, parts: Sequence[Path], painter: Painter, identity: Identity) -> None:
+def join(
+    store: Store, name: str, parts: Sequence[str], painter: Painter, identity: Identity
+) -> None:
     """Make the table of its parts and give it its name."""
-    if path.exists() and not parts[0].exists():
-        return
-    notes = [_read(part) for part in parts]
     try:
-        with open(parts[0], "r+b") as file:
+        if store.has(name) and not store.has(parts[0]):
+            return
+        notes = [_read(store.fetch(_note_of(part))) for part in parts]
+        with open(store.draft(parts[0]), "r+b") as file:
             file.truncate(notes[0].bytes)
             file.seek(notes[0].bytes)
             for part in parts[1:]:
-                with open(part, "rb") as source:
+                with open(store.fetch(part), "rb") as source:
                     shutil.copyfileobj(source, file, 1 << 20)
             file.write(_end(painter, identity, notes))
             sync(file)
-        os.replace(parts[0], path)
-        sync_directory(path.parent)
+        store.rename(parts[0], name)
     except OSError as error:
-        raise cannot_write(path, error) from error
+        raise cannot_write(f"{store}/{name}", error) from error
 
 
 def _end(painter: Painter, identity: Identity, notes: Sequence[Note]) -> bytes:
@@ -99,10 +103,10 @@ def _merged(notes: Sequence[Note]) -> Longest:
     return merged
 
 
-def _note_of(path: Path) -> Path:
-    return path.with_name(path.name + ".json")
+def _note_of(name: str) -> str:
+    return f"{name}.json"
 
 
 def _read(path: Path) -> Note:
-    stated: list[Any] = json.loads(_note_of(path).read_bytes())
+    stated: list[Any] = json.loads(path.read_bytes())
     return Note(*stated)

@@ -22,7 +22,7 @@ writing them (KRBvKBN: 4.4 GB as they are, 3.3 GB at zstd level 1 for a seventh 
 import json
 import os
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from queue import Queue
@@ -149,12 +149,16 @@ class LogFile:
         return [streams[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)]
 
 
+Extend = Callable[[int], None]  # makes what was appended to a file outlast a power cut
+
+
 class PassLog(LogFile):
     """A log open for appending; `passes` are the committed ones, also those found when it was
     opened.
     """
 
-    def __init__(self, path: Path, identity: dict[str, object]) -> None:
+    def __init__(self, path: Path, identity: dict[str, object], extend: Extend = os.fsync) -> None:
+        self._extend = extend
         self._open(path, os.open(path, os.O_RDWR | os.O_CREAT, 0o644))
         try:
             self._begin(json.dumps(identity, sort_keys=True).encode())
@@ -225,7 +229,7 @@ class PassLog(LogFile):
 
     def _refusal(self, failure: OSError) -> CannotBuild:
         return CannotBuild(
-            f"cannot write the pass log {self.path}: {failure.strerror}; "
+            f"cannot write the pass log {self.path}: {failure.strerror or failure}; "
             "what was committed is kept, run the same command again"
         )
 
@@ -245,7 +249,7 @@ class PassLog(LogFile):
                 for part in entry.record:
                     _write_all(self._fd, part)
                 if settled:
-                    os.fsync(self._fd)
+                    self._extend(self._fd)
         except OSError as failure:
             self._failure = failure
         if self._failure is not None or settled:

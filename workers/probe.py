@@ -27,13 +27,14 @@ from numpy.typing import NDArray
 
 from workers import _kernels
 from workers.blockcache import BlockCache, BlockKey, Cold
-from workers.directory import Key, changed, material_key, tables_in
+from workers.directory import Key, changed, is_there, material_key, opened, tables_in
 from workers.errors import BadPosition, MissingTableError
 from workers.fen import fen, parse_fen
 from workers.geometry import DIAGONAL, PLACEMENTS
 from workers.material import MEN_MAX, Material
 from workers.metric import Metric
 from workers.position import Position, material_of
+from workers.store import shown
 from workers.table import BLOCK, Table, Values
 
 CACHE_BYTES = 256 << 20
@@ -110,8 +111,8 @@ class Tablebase:
     def add_directory(self, directory: str | Path) -> int:
         """Add the tables of a directory; how many there were that no earlier directory had."""
         directory = Path(directory)
-        if not directory.is_dir():
-            raise MissingTableError(f"no directory of tables at {directory}")
+        if not is_there(directory):
+            raise MissingTableError(f"no directory of tables at {shown(directory)}")
         before = len(self._paths)
         self._paths = tables_in(directory) | self._paths
         self.directories.append(directory)
@@ -238,7 +239,7 @@ class Tablebase:
                 if (metric, key) not in self._paths:
                     raise self._missing(metric, _material(key))
                 try:
-                    self._tables[metric, key] = Table(self._paths[metric, key])
+                    self._tables[metric, key] = opened(self._paths[metric, key])
                 except FileNotFoundError as error:
                     raise self._missing(metric, _material(key)) from error
             return self._tables[metric, key]

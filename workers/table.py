@@ -78,6 +78,7 @@ from numpy.typing import NDArray
 from workers.errors import CannotBuild, DamagedTable, ForeignTable
 from workers.geometry import PAIRS
 from workers.material import Material
+from workers.store import sync_directory
 
 FORMAT = 1
 INDEX = "462 king pairs x 64^m"
@@ -211,7 +212,7 @@ def publish(
         partial.unlink(missing_ok=True)
 
 
-def cannot_write(path: Path, error: OSError) -> CannotBuild:
+def cannot_write(path: Path | str, error: OSError) -> CannotBuild:
     return CannotBuild(
         f"cannot write {path}: {error.strerror or error}; make room or choose another --out, "
         "then run the same command again"
@@ -226,14 +227,6 @@ def partial_of(path: Path) -> Path:
 def sync(file: BinaryIO) -> None:
     file.flush()
     os.fsync(file.fileno())
-
-
-def sync_directory(directory: Path) -> None:
-    fd = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 _MAGIC = b"ARROW1"

@@ -59,7 +59,7 @@ class Worker:
         self._analysis: Analysis | None = None
         self._logs: dict[tuple[int, int, int], LogFile] = {}
         try:
-            self._workshop.path.mkdir(exist_ok=True)
+            self._workshop.begin()
         except OSError as error:
             raise self.cannot_write(error) from error
 
@@ -109,12 +109,10 @@ class Worker:
             "together": chunk_size(self.domain.axes),
         }
         key = winner, self.incarnation, self.number
-        path = self._workshop.log(*key)
         if (begun := self._logs.pop(key, None)) is not None:
             begun.close()
         try:
-            path.unlink(missing_ok=True)
-            log = PassLog(path, identity)
+            log = self._workshop.new_log(self._workshop.log(*key), identity)
         except OSError as error:
             raise self.cannot_write(error) from error
         self._logs[key] = log
@@ -132,11 +130,11 @@ class Worker:
     def _log(self, winner: int, stretch: Stretch, worker: int) -> LogFile:
         key = winner, stretch.incarnation, worker
         if key not in self._logs:
-            path = self._workshop.log(*key)
+            name = self._workshop.log(*key)
             try:
-                self._logs[key] = LogFile(path)
+                self._logs[key] = self._workshop.read_log(name)
             except FileNotFoundError:
-                raise DamagedLog(path, winner, stretch.first - 1) from None
+                raise DamagedLog(name, winner, stretch.first - 1) from None
         log = self._logs[key]
         rests_on = json.loads(log.identity or b"{}").get("smaller")
         sound = log.depth if rests_on == self._identity.smaller else -1
@@ -152,16 +150,17 @@ class Worker:
         self._exits = None
         pairs = np.array(partitions, np.int16)
         painter = self._painter(written, pairs)
-        path = self._workshop.part(part, self.incarnation)
-        return write_part(path, painter, self._identity, is_first=part == 0)
+        name = self._workshop.part(part, self.incarnation)
+        return write_part(self._tables.store, name, painter, self._identity, is_first=part == 0)
 
     def publish(
         self, parts: Sequence[int], written: Sequence[tuple[int, Written]]
     ) -> tuple[int, str]:
         """Make the table of its parts, the incarnations that wrote them; its bytes and digest."""
-        path = self._tables.table_path(self.material)
-        paths = [self._workshop.part(part, at) for part, at in enumerate(parts)]
-        join(path, paths, self._painter(written, self._whole.share.own), self._identity)
+        name = self._tables.name_of(self.material)
+        names = [self._workshop.part(part, at) for part, at in enumerate(parts)]
+        painter = self._painter(written, self._whole.share.own)
+        join(self._tables.store, name, names, painter, self._identity)
         self._tables.forget(self.material)
         table = self._tables.columns(self.material)
         return table.bytes, table.digest
@@ -188,15 +187,15 @@ class Worker:
         self._logs.clear()
 
     def cannot_write(self, error: OSError) -> CannotBuild:
-        return CannotBuild(f"cannot write {self._workshop.path}: {error.strerror or error}")
+        where = f"{self._tables.store}/{self._workshop.folder}"
+        return CannotBuild(f"cannot write {where}: {error.strerror or error}")
 
 
 def verified(tables: Tables, material: Material, threads: Threads) -> float:
     """Prove a published table, in so many seconds.  One that contradicts itself does not stay."""
     verdict = verify(tables.columns(material), tables.columns, threads)
     if verdict.fault is not None:
-        path = tables.table_path(material)
-        tables.forget(material)
-        path.unlink()
-        raise DamagedTable(f"{path}: {verdict.fault}; removed, please report this")
+        name = f"{tables.store}/{tables.name_of(material)}"
+        tables.remove(material)
+        raise DamagedTable(f"{name}: {verdict.fault}; removed, please report this")
     return verdict.seconds

@@ -1,4 +1,4 @@
-"""The tables of a build in their directory, and the workshop beside them in which one is made.
+"""The tables of a build in their store, and the workshop beside them in which one is made.
 
     MATERIAL.METRIC.arrow                       a table
     .MATERIAL.METRIC.build/                     its workshop, until it is published and verified
@@ -10,14 +10,15 @@ Names carry the incarnation of whoever writes, so a worker that was given up ove
 
 import json
 import re
-import shutil
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
 
 from workers.errors import DamagedTable, ForeignTable
 from workers.material import STRONGER, WEAKER, Material
-from workers.passlog import LogFile, Pass
+from workers.passlog import LogFile, Pass, PassLog
+from workers.store import Store, store_at
 from workers.table import Table, table_name
 
 _COLOURS = {STRONGER: "stronger", WEAKER: "weaker"}
@@ -27,20 +28,21 @@ Smaller = dict[str, str]  # names of smaller tables and their digests
 
 
 class Tables:
-    """The tables of one directory, opened once each."""
+    """The tables of one store, opened once each."""
 
-    def __init__(self, path: Path, metric: str) -> None:
-        self.path, self.metric = path, metric
+    def __init__(self, where: Path | Store, metric: str) -> None:
+        self.store = store_at(where) if isinstance(where, Path) else where
+        self.metric = metric
         self._open: dict[Material, Table] = {}
         self._lock = Lock()
 
-    def table_path(self, material: Material) -> Path:
-        return self.path / table_name(material, self.metric)
+    def name_of(self, material: Material) -> str:
+        return table_name(material, self.metric)
 
     def columns(self, material: Material) -> Table:
         with self._lock:
             if material not in self._open:
-                self._open[material] = Table(self.table_path(material))
+                self._open[material] = Table(self.store.fetch(self.name_of(material)))
             return self._open[material]
 
     def smaller(self, material: Material) -> Smaller:
@@ -52,7 +54,7 @@ class Tables:
         """Whether the material's table is there, sound, and rests on the smaller tables that are
         there.
         """
-        if not self.table_path(material).exists():
+        if not self.store.has(self.name_of(material)):
             return False
         try:
             return self.columns(material).smaller == self.smaller(material)
@@ -69,11 +71,16 @@ class Tables:
             table.close()
 
     def workshop(self, material: Material) -> "Workshop":
-        return Workshop(self.path / f".{material}.{self.metric}.build", material, self.metric)
+        return Workshop(self.store, f".{material}.{self.metric}.build", material, self.metric)
+
+    def remove(self, material: Material) -> None:
+        self.forget(material)
+        self.store.remove(self.name_of(material))
 
     def close(self) -> None:
         for table in self._open.values():
             table.close()
+        self.store.close()
 
 
 class Logged(NamedTuple):
@@ -88,15 +95,24 @@ class Logged(NamedTuple):
 class Workshop(NamedTuple):
     """Where a table is made."""
 
-    path: Path
+    store: Store
+    folder: str
     material: Material
     metric: str
 
-    def log(self, winner: int, incarnation: int, worker: int) -> Path:
-        return self.path / f"{_COLOURS[winner]}.{incarnation}.{worker}.log"
+    def log(self, winner: int, incarnation: int, worker: int) -> str:
+        return f"{self.folder}/{_COLOURS[winner]}.{incarnation}.{worker}.log"
 
-    def part(self, number: int, incarnation: int) -> Path:
-        return self.path / f"part.{number}.{incarnation}"
+    def part(self, number: int, incarnation: int) -> str:
+        return f"{self.folder}/part.{number}.{incarnation}"
+
+    def new_log(self, name: str, identity: dict[str, object]) -> PassLog:
+        """A log that is begun, whatever had its name."""
+        self.store.remove(name)
+        return PassLog(self.store.here(name), identity, partial(self.store.extend, name))
+
+    def read_log(self, name: str) -> LogFile:
+        return LogFile(self.store.gather(name))
 
     def identity(self, winner: int, smaller: Smaller) -> dict[str, object]:
         """What the log of an analysis must agree on to be gone on from."""
@@ -108,10 +124,13 @@ class Workshop(NamedTuple):
         }
 
     def exists(self) -> bool:
-        return self.path.exists()
+        return self.folder in self.store.names("")
+
+    def begin(self) -> None:
+        self.store.make(self.folder)
 
     def clear(self) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
+        self.store.clear(self.folder)
 
     def last_incarnation(self) -> int:
         return max((incarnation for _, incarnation, _ in self._logs()), default=0)
@@ -136,7 +155,7 @@ class Workshop(NamedTuple):
         for w, i, worker in self._logs():
             if (w, i) != (winner, incarnation):
                 continue
-            log = LogFile(self.log(winner, incarnation, worker))
+            log = self.read_log(self.log(winner, incarnation, worker))
             log.close()
             stated = json.loads(log.identity or b"{}")
             if any(stated.get(key) != value for key, value in wanted.items()):
@@ -147,7 +166,7 @@ class Workshop(NamedTuple):
 
     def _logs(self) -> list[tuple[int, int, int]]:
         """Winner, incarnation and worker of the logs that are there."""
-        found = [_LOG.fullmatch(path.name) for path in self.path.glob("*.log")]
+        found = [_LOG.fullmatch(name) for name in self.store.names(self.folder)]
         winners = {colour: winner for winner, colour in _COLOURS.items()}
         return sorted((winners[m[1]], int(m[2]), int(m[3])) for m in found if m)
 

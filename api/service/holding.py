@@ -14,9 +14,11 @@ from api.fifty import LaterPhases
 from api.settings import Settings
 from api.tokens import Reader
 from workers.blockcache import Cold
+from workers.directory import is_there
 from workers.errors import CannotServe
 from workers.position import Position
 from workers.probe import Tablebase
+from workers.store import shown
 from workers.survey import Survey, survey
 
 log = logging.getLogger("kingpair")
@@ -50,7 +52,9 @@ class Holding:
             try:
                 await run_in_threadpool(self.refresh)
             except OSError as error:
-                log.warning("cannot read %s: %s", self.settings.tables, error.strerror or error)
+                log.warning(
+                    "cannot read %s: %s", shown(self.settings.tables), error.strerror or error
+                )
 
     async def answer(self, position: Position, make: Make[Found]) -> Found:
         """At once if all blocks are in memory; else on a thread, and nobody waits for a disk."""
@@ -62,8 +66,8 @@ class Holding:
     @property
     def problem(self) -> str | None:
         """Why no question can be answered, if none can."""
-        if not self.settings.tables.is_dir():
-            return f"no directory of tables at {self.settings.tables}"
+        if not is_there(self.settings.tables):
+            return f"no directory of tables at {shown(self.settings.tables)}"
         try:
             self.tokens.known()
         except CannotServe as error:

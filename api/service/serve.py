@@ -17,6 +17,7 @@ from api.service.application import create
 from api.service.monitoring import log_to_stderr
 from api.settings import Settings
 from workers.errors import CannotServe
+from workers.store import shown
 
 GRACE = 5
 """Seconds that answers under way have once the service is to stop."""
@@ -52,7 +53,7 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
             timeout_graceful_shutdown=GRACE,
         )
         count = len(app.state.holding.tablebase.paths)
-        say(f"{url(opened)}  asks the {count} tables in {settings.tables}; Ctrl+C stops it")
+        say(f"{url(opened)}  asks the {count} tables in {shown(settings.tables)}; Ctrl+C stops it")
         Server(config).run(sockets=[opened])
 
 

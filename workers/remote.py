@@ -1,0 +1,378 @@
+"""A store behind a URI, through pyarrow.fs: whole objects, and copies of them here.
+
+    cache/VERSION/NAME     a copy of what the store has; a version is a size and a time
+    scratch/NAME           what this process is writing, or a log put together from its segments
+
+An object that is written has its name at once, or never: a store of objects completes an upload
+atomically, and a file system is given a temporary name first.  Where neither a lock nor a rename
+that fails can be had, a lease says who builds: an object with a name in it, renewed all the while.
+Its age is told by the store's own clock.
+"""
+
+import io
+import json
+import os
+import shutil
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from hashlib import blake2b
+from pathlib import Path, PurePosixPath
+from tempfile import mkdtemp, mkstemp
+from threading import Event, Thread
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from workers.errors import CannotBuild
+from workers.store import shown
+
+LEASE = ".kingpair.lease"
+CHECK = ".kingpair.check"
+LEASE_SECONDS = 60.0
+RENEW_SECONDS = 15.0
+_SEGMENT = "{:06d}"
+_PIECE = 8 << 20
+_OBJECTS = {"s3", "gcs"}  # whose uploads complete atomically
+_S3_OPTIONS = {"endpoint_override", "region", "scheme", "role_arn", "session_name", "external_id"}
+CONNECT_SECONDS, ANSWER_SECONDS, ATTEMPTS = 5.0, 30.0, 4
+
+
+class Owner(NamedTuple):
+    """Who builds."""
+
+    host: str
+    process: int
+    since: str
+
+    def __str__(self) -> str:
+        return f"{self.host}, process {self.process}, since {self.since}"
+
+    def json(self) -> bytes:
+        return json.dumps(self._asdict()).encode()
+
+    @property
+    def is_gone(self) -> bool:
+        """It was on this machine, and has ended."""
+        return self.host == socket.gethostname() and not Path("/proc", str(self.process)).exists()
+
+
+class RemoteStore:
+    """What `workers.store.Store` asks for, at a place of a file system of pyarrow's."""
+
+    is_local = False
+
+    def __init__(self, said: str, files: Any, base: str, root: Path) -> None:
+        self._said, self._files, self._base = said, files, base.rstrip("/")
+        self.root = root
+        self._atomic = files.type_name in _OBJECTS
+        self._scratch: Path | None = None
+        self._extended: dict[str, tuple[int, int]] = {}  # of a log: segments, bytes in them
+        self._kept: set[str] = set()  # what lies in the scratch as it is in the store
+        self._lost = ""
+
+    @staticmethod
+    def at(uri: str) -> "RemoteStore":
+        said = shown(uri)
+        try:
+            files, base = _s3(uri) if uri.startswith("s3:") else pafs.FileSystem.from_uri(uri)
+        except (OSError, pa.ArrowException, ValueError) as error:
+            raise CannotBuild(f"no store at {said}: {_line(error)}") from error
+        return RemoteStore(said, files, base, _cache() / _key(uri))
+
+    def __str__(self) -> str:
+        return self._said
+
+    # ---- files ----
+
+    def here(self, name: str) -> Path:
+        place = self._scratches() / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return place
+
+    def _scratches(self) -> Path:
+        if self._scratch is None:
+            self.root.mkdir(parents=True, exist_ok=True)
+            _clear_left(self.root)
+            self._scratch = Path(mkdtemp(prefix=f"{_mark()}.{os.getpid()}.", dir=self.root))
+        return self._scratch
+
+    def fetch(self, name: str) -> Path:
+        if name in self._kept:
+            return self.here(name)
+        with self._told(name):
+            copy = self.copy_of(name)
+            if not copy.exists():
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                self._download_whole(name, copy)
+                for older in self.root.glob(f"cache/*/{name}"):
+                    if older != copy:
+                        older.unlink(missing_ok=True)
+        return copy
+
+    def copy_of(self, name: str) -> Path:
+        """Where the copy of what the store has now is, or would be."""
+        info = self._files.get_file_info(self._at(name))
+        if info.type != pafs.FileType.File:
+            raise FileNotFoundError(f"no {name} in {self}")
+        return self.root / "cache" / f"{info.size:x}.{info.mtime_ns or 0:x}" / name
+
+    def draft(self, name: str) -> Path:
+        place = self.here(name)
+        if name not in self._kept:
+            with self._told(name):
+                self._download_whole(name, place)
+        return place
+
+    def _download_whole(self, name: str, to: Path) -> None:
+        partial = to.with_name(f"{to.name}.{_mark()}.{os.getpid()}.partial")
+        try:
+            self._download(name, partial, "wb")
+            os.replace(partial, to)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def _download(self, name: str, to: Path, mode: str) -> None:
+        with self._files.open_input_stream(self._at(name)) as source, open(to, mode) as file:
+            shutil.copyfileobj(source, file, _PIECE)
+
+    def has(self, name: str) -> bool:
+        with self._told(name):
+            return bool(self._files.get_file_info(self._at(name)).type == pafs.FileType.File)
+
+    def names(self, folder: str) -> list[str]:
+        with self._told(folder):
+            wanted = pafs.FileSelector(self._at(folder), allow_not_found=True)
+            return sorted(PurePosixPath(i.path).name for i in self._files.get_file_info(wanted))
+
+    def keep(self, name: str) -> None:
+        with open(self.here(name), "rb") as source:
+            self._put(name, source, os.fstat(source.fileno()).st_size)
+        self._kept.add(name)
+
+    def rename(self, name: str, new: str) -> None:
+        """What is read under the new name is read from the store."""
+        self._kept.discard(name)
+        os.replace(self.here(name), self.here(new))
+        try:
+            self.keep(new)
+        finally:
+            self._kept.discard(new)
+            self.here(new).unlink()
+
+    def remove(self, name: str) -> None:
+        """A file, or a log with its segments."""
+        self._forget(name)
+        self.here(name).unlink(missing_ok=True)
+        with self._told(name), suppress(FileNotFoundError):
+            if self._files.get_file_info(self._at(name)).type == pafs.FileType.Directory:
+                self._files.delete_dir(self._at(name))
+            else:
+                self._files.delete_file(self._at(name))
+
+    def _forget(self, below: str) -> None:
+        self._kept = {name for name in self._kept if not name.startswith(below)}
+        self._extended = {n: e for n, e in self._extended.items() if not n.startswith(below)}
+
+    def make(self, folder: str) -> None:
+        self.here(folder).mkdir(exist_ok=True)
+
+    def clear(self, folder: str) -> None:
+        self._forget(folder)
+        shutil.rmtree(self.here(folder), ignore_errors=True)
+        with self._told(folder), suppress(FileNotFoundError):
+            self._files.delete_dir(self._at(folder))
+
+    def _put(self, name: str, source: Any, size: int) -> None:
+        """An object with so many bytes of a file; it is there when this returns."""
+        if self._lost:
+            raise CannotBuild(self._lost)
+        with self._told(name):
+            target = self._at(name)
+            partial = target if self._atomic else f"{target}.{os.getpid()}.partial"
+            if not self._atomic:
+                self._files.create_dir(str(PurePosixPath(target).parent), recursive=True)
+            try:
+                with self._files.open_output_stream(partial) as out:
+                    _copy(source, out, size)
+            except BaseException:
+                # Closing it may have completed it.
+                with suppress(OSError):
+                    self._files.delete_file(partial)
+                raise
+            if not self._atomic:
+                self._files.move(partial, target)
+
+    def _at(self, name: str) -> str:
+        return f"{self._base}/{name}"
+
+    # ---- logs ----
+
+    def extend(self, name: str, fd: int) -> None:
+        segments, start = self._extended.get(name, (0, 0))
+        end = os.lseek(fd, 0, os.SEEK_CUR)
+        with open(self.here(name), "rb") as source:
+            source.seek(start)
+            self._put(f"{name}/{_SEGMENT.format(segments)}", source, end - start)
+        self._extended[name] = segments + 1, end
+
+    def gather(self, name: str) -> Path:
+        """Segments follow each other without a gap; what comes after one counts for nothing."""
+        found = set(self.names(name))
+        if _SEGMENT.format(0) not in found:
+            raise FileNotFoundError(f"no {name} in {self}")
+        fd, path = mkstemp(prefix="log.", dir=self._scratches())
+        os.close(fd)
+        whole = Path(path)
+        with self._told(name):
+            for number in range(len(found)):
+                if (segment := _SEGMENT.format(number)) not in found:
+                    break
+                self._download(f"{name}/{segment}", whole, "ab")
+        return whole
+
+    # ---- the whole ----
+
+    def check(self) -> None:
+        """By writing: nothing else says whether it may be written."""
+        self._write(CHECK, b"kingpair may write here\n")
+
+    def room(self) -> int | None:
+        return None
+
+    def close(self) -> None:
+        if self._scratch is not None:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+            self._scratch = None
+            self._kept.clear()
+
+    def _write(self, name: str, data: bytes) -> None:
+        self._put(name, io.BytesIO(data), len(data))
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        owner = Owner(socket.gethostname(), os.getpid(), time.strftime("%F %T"))
+        self._take(owner)
+        over = Event()
+        renewing = Thread(target=self._renew, args=(owner, over), name="lease", daemon=True)
+        renewing.start()
+        try:
+            yield
+        finally:
+            over.set()
+            renewing.join()
+            with suppress(OSError, CannotBuild):
+                if self._holder() == owner:
+                    self.remove(LEASE)
+                    self.remove(CHECK)
+
+    def _take(self, owner: Owner) -> None:
+        """Who finds no lease, or one that nobody renews, writes his own; the last one has it."""
+        holder = self._holder()
+        if holder is not None and not holder.is_gone and self._age() < LEASE_SECONDS:
+            raise CannotBuild(
+                f"another build is writing to {self} ({holder}); wait for it, or for a minute if "
+                "it was killed, or choose another --out"
+            )
+        self._write(LEASE, owner.json())
+        if self._holder() != owner:
+            raise CannotBuild(f"another build has just begun to write to {self}; wait for it")
+
+    def _renew(self, owner: Owner, over: Event) -> None:
+        while not over.wait(RENEW_SECONDS):
+            with suppress(OSError):
+                if (holder := self._holder()) != owner:
+                    self._lost = f"{self} was taken over ({holder or 'nobody'}); run this again"
+                    return
+                self._write(LEASE, owner.json())
+
+    def _holder(self) -> Owner | None:
+        with self._told(LEASE):
+            try:
+                with self._files.open_input_stream(self._at(LEASE)) as file:
+                    return Owner(**json.loads(file.read()))
+            except (FileNotFoundError, ValueError, TypeError):
+                return None
+
+    def _age(self) -> float:
+        """Seconds since the lease was renewed, both times the store's."""
+        self.check()
+        lease, now = self._files.get_file_info([self._at(LEASE), self._at(CHECK)])
+        return float((now.mtime_ns or 0) - (lease.mtime_ns or 0)) / 1e9
+
+    @contextmanager
+    def _told(self, name: str) -> Iterator[None]:
+        """What pyarrow says, in one line and with an errno as files have it."""
+        try:
+            yield
+        except FileNotFoundError:
+            raise
+        except (OSError, pa.ArrowException) as error:
+            number = getattr(error, "errno", None) or 5
+            raise OSError(number, _line(error), f"{self}/{name}") from error
+
+
+def _s3(uri: str) -> tuple[Any, str]:
+    """As pyarrow reads such a URI, but for how long is waited for whoever does not answer."""
+    parts = urlsplit(uri)
+    options: dict[str, Any] = dict(parse_qsl(parts.query))
+    if unknown := sorted(options.keys() - _S3_OPTIONS):
+        raise ValueError(f"no option {unknown[0]!r}; there are {', '.join(sorted(_S3_OPTIONS))}")
+    bucket = parts.netloc.rpartition("@")[2]
+    if not options.keys() & {"region", "endpoint_override"}:
+        options["region"] = pafs.resolve_s3_region(bucket)
+    if parts.username:
+        options |= {
+            "access_key": unquote(parts.username),
+            "secret_key": unquote(parts.password or ""),
+        }
+    files = pafs.S3FileSystem(
+        **options,
+        connect_timeout=CONNECT_SECONDS,
+        request_timeout=ANSWER_SECONDS,
+        retry_strategy=pafs.AwsStandardS3RetryStrategy(max_attempts=ATTEMPTS),
+    )
+    return files, f"{bucket}{parts.path}"
+
+
+def _copy(source: Any, out: Any, size: int) -> None:
+    left = size
+    while left and (piece := source.read(min(left, _PIECE))):
+        out.write(piece)
+        left -= len(piece)
+    if left:
+        raise OSError(5, f"{left} bytes are missing of what was to be written")
+
+
+def _line(error: BaseException) -> str:
+    """The first line, of many that the libraries below may add."""
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return " ".join(text.split("\n")[0].split())[:300]
+
+
+def _key(uri: str) -> str:
+    """A name for the copies here, the same whoever asks."""
+    scheme, _, rest = uri.partition("://")
+    host, slash, path = rest.partition("/")
+    asked = f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
+    return blake2b(asked.encode(), digest_size=8).hexdigest()
+
+
+def _mark() -> str:
+    """Of this machine's scratches: a home may be shared by many."""
+    return f"scratch-{socket.gethostname()}"
+
+
+def _clear_left(root: Path) -> None:
+    """The scratches of processes of this machine that are no more."""
+    for place in root.glob(f"{_mark()}.*"):
+        if not Path("/proc", place.name.removeprefix(_mark()).split(".")[1]).exists():
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def _cache() -> Path:
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(home, "kingpair", "stores")
