@@ -235,16 +235,26 @@ def estimate(
     men: Men = None,
     threads: Threads = None,
     metric: OneMetric = Metric.DTC,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHERE",
+            help="Say too what this cluster can take: local, auto or HOST:PORT.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what a build would take.
 
     For each material: slots of one side to move, bytes of a set of them, memory at the peak, disk.
+    With --cluster: on how many of its nodes, the memory of the one that needs most, copies of
+    partitions that others have included, and by how much it falls short.
 
     \b
     Examples:
       kingpair estimate KRBvKBN
       kingpair estimate --men 5 --threads 8
+      kingpair estimate KRBvKBN --cluster auto
       kingpair estimate KRBvKBN --json
     """
     from api import figures
@@ -253,7 +263,16 @@ def estimate(
     settings = arguments.settings(context, threads=threads)
     waves = plan.waves(arguments.materials_of(materials or (), men))
     found = [plan.estimate(m, settings.threads, metric) for wave in waves for m in wave]
-    _say(figures.estimate_text(found), figures.estimate_json(found), as_json)
+    text, data = figures.estimate_text(found), figures.estimate_json(found)
+    if cluster is not None:
+        from api.hiring import seen
+        from coordinator.closure import rooms
+
+        nodes = seen(cluster, settings.threads, metric)
+        fits = rooms([m for wave in waves for m in wave], metric, nodes)
+        text = figures.rooms_text(nodes, fits)
+        data |= {"cluster": figures.rooms_json(nodes, fits)}
+    _say(text, data, as_json)
 
 
 @app.command()

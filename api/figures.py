@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from api.text import columns, count, percent
+from coordinator.domains import Node
 from coordinator.plan import Estimate
 from coordinator.plan import gib as size
+from coordinator.schedule import Room
 from workers.directory import opened
 from workers.errors import DamagedTable, ForeignTable
 from workers.limits import memory
@@ -53,6 +55,39 @@ def estimate_json(estimates: Sequence[Estimate]) -> dict[str, Any]:
             for e in estimates
         ],
         "total": {"memory": max(e.memory for e in estimates), "disk": disk(estimates)},
+    }
+
+
+def rooms_text(nodes: Sequence[Node], rooms: Sequence[Room]) -> Iterator[str]:
+    """What a cluster can take, and by how much it falls short."""
+    head = ("material", "nodes", "memory a node", "it has", "short of")
+    yield from columns([head, *map(_room_row, rooms)], "<>>>>")
+    yield ""
+    cores, memory = sum(n.cores for n in nodes), sum(n.memory for n in nodes)
+    yield f"{count(len(nodes), 'node')}, {count(cores, 'core')}, {size(memory)} for workers;"
+    short = [room.name for room in rooms if room.short]
+    yield f"too small for {', '.join(short)}." if short else "all of it fits."
+
+
+def _room_row(room: Room) -> tuple[str, ...]:
+    lacks = size(room.short) if room.short else "-"
+    return room.name, str(room.workers), size(room.needed), size(room.there), lacks
+
+
+def rooms_json(nodes: Sequence[Node], rooms: Sequence[Room]) -> dict[str, Any]:
+    return {
+        "nodes": [{"name": n.name, "cores": n.cores, "memory": n.memory} for n in nodes],
+        "fits": not any(room.short for room in rooms),
+        "materials": [
+            {
+                "material": room.name,
+                "nodes": room.workers,
+                "memory": room.needed,
+                "there": room.there,
+                "short": room.short,
+            }
+            for room in rooms
+        ],
     }
 
 

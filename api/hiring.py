@@ -2,14 +2,30 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from workers.errors import CannotBuild
+from workers.metric import Metric
 
 if TYPE_CHECKING:
     from coordinator.crew import Hire
+    from coordinator.domains import Node
+
+
+def seen(cluster: str, cores: int, metric: Metric) -> "tuple[Node, ...]":
+    """The nodes of a cluster; CannotBuild if there are none."""
+    from coordinator.crew import Site
+    from workers.workshop import Tables
+
+    with hiring(cluster, cores, None) as hire:
+        assert hire is not None
+        with hire(Site(".", metric, False), Tables(Path(), metric)) as crew:
+            if not crew.nodes:
+                raise CannotBuild(f"the cluster {cluster} has no node with a core to spare")
+            return crew.nodes
 
 
 @contextmanager

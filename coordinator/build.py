@@ -11,7 +11,7 @@ until its table is verified.
 from contextlib import ExitStack
 
 from coordinator.book import Book, Forgetful, journaled
-from coordinator.closure import estimates, plan_of, sorted_out
+from coordinator.closure import check_nodes, estimates, plan_of, sorted_out
 from coordinator.commands import (
     AwaitNodes,
     Clear,
@@ -161,7 +161,10 @@ class Builder:
             for wave in todo:
                 for material in wave:
                     directory.workshop(material).clear()
-        plan = plan_of(request, directory, todo, present, self._policy, self._book.incarnation)
+        cores = max((node.cores for node in self._crew.nodes), default=1)
+        given_out = self._book.incarnation
+        plan = plan_of(request, directory, todo, present, self._policy, given_out, cores)
+        check_nodes(plan, self._crew.nodes)
         self._telling.planned(plan)
         return PlanMade(attempt, plan)
 

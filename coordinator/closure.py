@@ -5,14 +5,18 @@ What an interrupted build logged is gone on from, unless it was to begin anew: t
 it came, no other record is needed.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from pathlib import Path
 
-from coordinator.domains import Domain, Layout, Logged, Pass, Plan, Policy
+from coordinator.domains import Domain, Layout, Logged, Node, Pass, Plan, Policy
 from coordinator.plan import Estimate, estimate, memory_of, waves
 from coordinator.request import Request
+from coordinator.schedule import Room, room_for
+from workers.errors import CannotBuild
 from workers.geometry import PAIRS, neighbours
 from workers.material import STRONGER, WEAKER, Material
+from workers.metric import Metric
 from workers.threads import chunk_size
 from workers.workshop import Tables
 
@@ -45,6 +49,26 @@ def estimates(request: Request, todo: Iterable[Iterable[Material]]) -> list[Esti
     ]
 
 
+def check_nodes(plan: Plan, nodes: Sequence[Node]) -> None:
+    """Refuse what the nodes of a cluster cannot hold, however many of them share it, before the
+    smaller materials are built for nothing.  If there are none yet, they are waited for.
+    """
+    for domain in plan.domains if nodes else ():
+        room = room_for(domain, plan.layouts[domain.layout], plan.policy, nodes)
+        if domain.name not in plan.present and room.short:
+            raise CannotBuild(f"{room.reason}; use more nodes or larger ones")
+
+
+def rooms(materials: Iterable[Material], metric: Metric, nodes: Sequence[Node]) -> list[Room]:
+    """How each material would fit on the nodes of a cluster."""
+    request = Request((), Path(), metric)
+    cores = max(node.cores for node in nodes)
+    return [
+        room_for(described(request, material, cores), layout(), Policy(), nodes)
+        for material in materials
+    ]
+
+
 def plan_of(
     request: Request,
     directory: Tables,
@@ -52,15 +76,16 @@ def plan_of(
     present: Iterable[Material],
     policy: Policy,
     given_out: Callable[[str], int],
+    cores: int,
 ) -> Plan:
     """The closure as the coordinator knows it: numbers.  `given_out` has the last incarnation that
-    a domain is known to have had.
+    a domain is known to have had; `cores` are those of the node that has most.
     """
     names = tuple(map(str, present))
     materials = [material for wave in waves(request.materials) for material in wave]
     missing = {material for wave in todo for material in wave}
     return Plan(
-        tuple(_domain(request, material) for material in materials),
+        tuple(described(request, material, cores) for material in materials),
         (layout(),),
         names,
         tuple(
@@ -77,8 +102,11 @@ def layout() -> Layout:
     return Layout((1,) * len(PAIRS), neighbours())
 
 
-def _domain(request: Request, material: Material) -> Domain:
-    fixed, a_set = memory_of(estimate(material, 1, request.metric), request.metric)
+def described(request: Request, material: Material, cores: int) -> Domain:
+    """A material as the coordinator knows it.  Each thread of a worker takes memory, and it has as
+    many as its node has cores.
+    """
+    fixed, a_set = memory_of(estimate(material, cores, request.metric), request.metric)
     needs = {str(c.material) for c in material.captures() if c.material.letters}
     sides = ((STRONGER, material.stronger), (WEAKER, material.weaker))
     return Domain(

@@ -9,9 +9,11 @@ Those that have begun come first, then the earlier waves; what is left over goes
 
 from collections.abc import Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from coordinator.cut import cut, halo
 from coordinator.domains import Domain, Layout, Node, Policy, Share
+from coordinator.plan import gib
 from coordinator.state import ANALYSING, Build, Run
 
 
@@ -57,13 +59,45 @@ def lacking(build: Build) -> str:
     if not build.nodes:
         return "there are no nodes"
     run = next(iter(_ready(build)))
-    count = _most(run, build.nodes)
-    needed = max(share.memory for share in _shares(run, sorted(build.nodes)[:count], build.nodes))
-    largest = max(node.memory for node in build.nodes.values())
-    return (
-        f"{run.domain.name} needs {needed:,} bytes a worker on {count} nodes, "
-        f"the largest node has {largest:,}"
-    )
+    return room_for(run.domain, run.layout, _policy(build), build.nodes.values()).reason
+
+
+class Room(NamedTuple):
+    """What a domain takes of nodes that have nothing else to do: so many workers, the memory of
+    the one that its node is tightest for, and that node's.
+    """
+
+    name: str
+    workers: int
+    needed: int
+    there: int
+
+    @property
+    def short(self) -> int:
+        return max(0, self.needed - self.there)
+
+    @property
+    def reason(self) -> str:
+        """By how much the nodes fall short."""
+        nodes = f"each of {self.workers} nodes, one" if self.workers > 1 else "a node, the largest"
+        return (
+            f"{self.name} needs {gib(self.needed)} of memory on {nodes} has {gib(self.there)}: "
+            f"{gib(self.short)} too little"
+        )
+
+
+def room_for(domain: Domain, layout: Layout, policy: Policy, nodes: Iterable[Node]) -> Room:
+    """How a domain fits on nodes, or how nearly: with as many workers as there can be."""
+    run, named = Run(domain, layout), {node.name: node for node in nodes}
+    assert named, "no nodes to fit on"
+    free = {name: _Free(node, node.cores, node.memory) for name, node in sorted(named.items())}
+    shares = _place(run, policy, free)
+    if not shares:
+        largest = sorted(named.values(), key=lambda node: (-node.memory, node.name))
+        names = [node.name for node in largest[: _most(run, named)]]
+        shares = _shares(run, names, named)
+    tightest = max(shares, key=lambda share: share.memory - named[share.node].memory)
+    return Room(domain.name, len(shares), tightest.memory, named[tightest.node].memory)
 
 
 def memory_of(domain: Domain, layout: Layout, partitions: Iterable[int]) -> int:
@@ -113,8 +147,10 @@ def _place(run: Run, policy: Policy, free: Mapping[str, _Free]) -> tuple[Share, 
         wanted = 2
     whole = [f for f in free.values() if f.is_whole]
     whole.sort(key=lambda f: -f.memory)
-    # As many as are free now: the team grows when there are more.
-    for count in range(max(1, min(wanted, len(whole))), _most(run, whole) + 1):
+    # As many as are free now: the team grows when there are more.  Fewer, if that leaves out some
+    # that are too small.
+    least = max(1, min(wanted, len(whole)))
+    for count in (*range(least, _most(run, whole) + 1), *range(least - 1, 0, -1)):
         nodes = {f.node.name: f.node for f in whole[:count]}
         shares = _shares(run, list(nodes), nodes)
         if all(share.memory <= nodes[share.node].memory for share in shares):

@@ -2,10 +2,12 @@
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from driven import WIDE, Driven, domain, nodes, of, plan
 
+from coordinator.closure import check_nodes, described
 from coordinator.commands import (
     Assigned,
     AwaitNodes,
@@ -15,15 +17,19 @@ from coordinator.commands import (
     Win,
 )
 from coordinator.cut import cut, halo, links_cut
-from coordinator.domains import Layout, Node, Stretch
+from coordinator.domains import Domain, Layout, Node, Stretch
 from coordinator.events import (
     NodeLeft,
     NodesAwaited,
     NodesJoined,
 )
+from coordinator.request import Request
+from coordinator.schedule import Room, room_for
 from coordinator.state import State
+from workers.errors import CannotBuild
 from workers.geometry import PAIRS
 from workers.geometry import steps as king_steps
+from workers.material import Material
 
 
 def test_small_domains_share_a_node_side_by_side() -> None:
@@ -75,12 +81,14 @@ def test_a_node_that_leaves_is_replaced() -> None:
 def test_what_fits_no_node_is_waited_for_and_then_named_with_the_numbers() -> None:
     driven = Driven(plan(domain(held=1000)), *nodes(2))
     (wait,) = of(AwaitNodes, driven.heard)
-    assert wait.lacking == "D needs 4,002 bytes a worker on 2 nodes, the largest node has 100"
+    assert wait.lacking == (
+        "D needs 3.9 KiB of memory on each of 2 nodes, one has 100 bytes: 3.8 KiB too little"
+    )
     assert driven.tell(NodesJoined((Node("small", 2, 100),))) == []  # the wait is not begun anew
     assert driven.tell(NodesAwaited(wait.number - 1)) == []
     driven.tell(NodesAwaited(wait.number))
     assert driven.state is State.INTERRUPTED
-    needs = "D needs 3,002 bytes a worker on 3 nodes, the largest node has 100"
+    needs = "D needs 2.9 KiB of memory on each of 3 nodes, one has 100 bytes: 2.8 KiB too little"
     assert driven.build.reason == f"waited for nodes in vain: {needs}"
 
 
@@ -106,3 +114,53 @@ def test_shares_of_the_king_pairs_are_equal_and_few_moves_cross_them(workers: in
     assert links_cut(layout, owners) <= links_cut(layout, dealt)
     share = [p for p, owner in enumerate(owners) if owner == 0]
     assert not halo(layout, share) & set(share)
+
+
+# ---- what nodes can take ----
+
+
+def room(wanted: Domain, *there: Node) -> Room:
+    return room_for(wanted, plan(wanted).layouts[0], plan(wanted).policy, there)
+
+
+def test_a_domain_that_fits_is_short_of_nothing() -> None:
+    found = room(domain(base=10), *nodes(3, memory=18))
+    assert (found.workers, found.needed, found.there, found.short) == (1, 18, 18, 0)
+
+
+def test_what_does_not_fit_on_one_node_fits_on_several_with_their_copies() -> None:
+    """Of a ring of eight, halves hold four partitions and copies of two."""
+    found = room(domain(base=10), *nodes(2, memory=17))
+    assert (found.workers, found.needed, found.short) == (2, 16, 0)
+
+
+def test_how_far_nodes_fall_short_is_told_for_as_many_as_there_are() -> None:
+    found = room(domain(base=10 << 30), *nodes(2, memory=8 << 30))
+    assert (found.workers, found.there) == (2, 8 << 30)
+    assert found.short == (2 << 30) + 6
+    assert found.reason == (
+        "D needs 10.0 GiB of memory on each of 2 nodes, one has 8.0 GiB: 2.0 GiB too little"
+    )
+
+
+def test_the_smallest_of_unequal_nodes_decides() -> None:
+    small = Node("small", 2, 12)
+    found = room(domain(base=10, size=3), *nodes(2, memory=20), small)
+    assert (found.workers, found.there) == (2, 20)
+    found = room(domain(base=14), small, Node("smaller", 2, 11))
+    assert (found.there, found.short) == (11, found.needed - 11)
+
+
+def test_a_plan_that_nodes_cannot_hold_is_refused_before_anything_is_built() -> None:
+    wanted = plan(domain("A"), domain("B", base=100, needs=("A",), wave=1))
+    check_nodes(wanted, nodes(1, memory=200))
+    check_nodes(wanted, ())
+    with pytest.raises(CannotBuild, match=r"^B needs 108 bytes .* 8 bytes too little; use more"):
+        check_nodes(wanted, nodes(1, memory=100))
+    check_nodes(replace(wanted, present=("B",)), nodes(1, memory=100))
+
+
+def test_the_threads_of_a_worker_are_counted_in_what_it_needs() -> None:
+    request, material = Request((), Path()), Material.parse("KRBvKBN")
+    few, many = (described(request, material, cores).base for cores in (1, 64))
+    assert few < many
