@@ -76,6 +76,7 @@ def test_the_versions_that_matter_are_named() -> None:
     assert [line.split()[0] for line in version.splitlines()] == [
         "kingpair",
         "kernels",
+        "Ray",
         "Python",
         "pyarrow",
     ]

@@ -48,7 +48,8 @@ def test_a_block_is_decoded_once(client: TestClient) -> None:
 
 
 def test_the_version_names_what_runs(client: TestClient) -> None:
-    assert set(got(client, "/version")) == {"kingpair", "kernels", "python", "pyarrow"}
+    named = {"kingpair", "commit", "kernels", "ray", "python", "pyarrow"}
+    assert set(got(client, "/version")) == named
 
 
 def test_every_route_is_described(client: TestClient) -> None:
