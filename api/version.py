@@ -12,7 +12,6 @@ from pathlib import Path
 
 from workers import _kernels
 
-
 HERE = Path(__file__).parent
 UNKNOWN = "unknown"
 

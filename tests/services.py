@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -56,16 +56,23 @@ def command(*words: str) -> list[str]:
     return [sys.executable, "-m", "api.cli", "serve", *words]
 
 
+def running(*words: str) -> "AbstractContextManager[tuple[subprocess.Popen[str], str]]":
+    return started(command(*words), ROOT, {"PYTHONPATH": str(ROOT)})
+
+
 @contextmanager
-def running(*words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def started(
+    words: list[str], at: Path, settings: dict[str, str]
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The process and the address that it prints."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"} | settings
     with subprocess.Popen(
-        command(*words),
+        words,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=environment,
+        cwd=at,
     ) as process:
         try:
             assert process.stdout is not None

@@ -9,6 +9,7 @@ import importlib.metadata
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -127,6 +128,29 @@ def test_the_version_stands_in_one_place() -> None:
         str(name) for name in sources if literal.search((ROOT / name).read_text(encoding="utf-8"))
     ]
     assert elsewhere == []
+
+
+def test_what_is_imported_is_declared() -> None:
+    graph = grimp.build_graph(*PACKAGES, include_external_packages=True, cache_dir=None)
+    outside = {name.split(".")[0] for name in graph.modules if graph.is_module_squashed(name)}
+    distributions = importlib.metadata.packages_distributions()
+    imported = {
+        found.replace("_", "-")
+        for name in outside - sys.stdlib_module_names
+        for found in distributions[name]
+    }
+    # FastAPI has Starlette in its own interface, pydantic its core.
+    assert imported - declared() == {"starlette", "pydantic-core"}
+
+
+def declared() -> set[str]:
+    """The distributions that an install brings, with what a cluster needs."""
+    found = project()
+    extras = found["optional-dependencies"]
+    assert isinstance(extras, dict)
+    assert isinstance(found["dependencies"], list)
+    wanted = [*found["dependencies"], *extras["cluster"]]
+    return {re.split("[^a-z-]", line)[0] for line in wanted}
 
 
 def test_every_module_is_reached_from_the_command() -> None:
