@@ -6,6 +6,7 @@ Each node says what it is, seen from itself; what differs from here is a finding
 import platform
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
@@ -15,8 +16,11 @@ from api.doctor_machine import SKEW_SECONDS
 from api.settings import Settings
 from coordinator.plan import gib
 from workers import _kernels, limits
+from workers.directory import is_there
 from workers.errors import CannotBuild
+from workers.store import shown, uri_of
 
+MARK = ".kingpair.doctor"
 NAMES = ("kingpair", "ray", "pyarrow")
 
 
@@ -31,14 +35,14 @@ class Node(NamedTuple):
     clock: float
 
 
-def look(mark: Path) -> Node:
-    """Run on each node; `mark` is a file that the asker has just put into the store."""
+def look(tables: Path) -> Node:
+    """Run on each node; in a directory the asker has just put a mark."""
     return Node(
         (*map(_installed, NAMES), f"Python {platform.python_version()}"),
         _kernels.level(),
         limits.cores(),
         limits.memory().bytes,
-        mark.exists(),
+        is_there(tables) if uri_of(tables) else (tables / MARK).exists(),
         time.time(),
     )
 
@@ -50,21 +54,30 @@ def examine_cluster(settings: Settings, address: str) -> Iterator[Finding]:
     except ModuleNotFoundError as error:
         yield Finding("cluster", f"{error.name} is not installed", "pip install kingpair[cluster]")
         return
-    mark = settings.tables.absolute() / ".kingpair.doctor"
+    tables = settings.tables if uri_of(settings.tables) else settings.tables.absolute()
     try:
-        with connected(address, settings.threads):
-            mark.touch()
-            here, began = look(mark), time.time()
-            for name, said in asked(lambda: look(mark)):
+        with connected(address, settings.threads), _marked(tables):
+            here, began = look(tables), time.time()
+            for name, said in asked(lambda: look(tables)):
                 yield judged(name, said, here, time.time() - began)
     except CannotBuild as error:
         advice = "all nodes need the same kingpair, Ray and Python: install what the head has"
         mixed = "ersion" in str(error)
         yield Finding("cluster", str(error), advice if mixed else "see whether its head runs there")
     except OSError as error:
-        yield Finding(
-            "cluster", f"cannot write {mark}: {error.strerror}", "make the store writable"
-        )
+        yield Finding("cluster", f"cannot write to {shown(tables)}: {error}", "make it writable")
+
+
+@contextmanager
+def _marked(tables: Path) -> Iterator[None]:
+    """A directory, while there is a mark of ours in it."""
+    if uri_of(tables):
+        yield
+        return
+    mark = tables / MARK
+    mark.touch()
+    try:
+        yield
     finally:
         mark.unlink(missing_ok=True)
 

@@ -20,7 +20,9 @@ from api.text import count, duration
 from coordinator.plan import estimate, gib
 from workers import _kernels, limits
 from workers.directory import tables_in
+from workers.errors import KingpairError
 from workers.material import Material
+from workers.store import store_at, uri_of
 
 WRITTEN = 32 << 20  # to time the disk with
 SLOW_BYTES_PER_SECOND = 20e6
@@ -91,6 +93,9 @@ def _huge_pages() -> Finding:
 
 def _store(settings: Settings) -> Iterator[Finding]:
     at = settings.tables
+    if uri_of(at) is not None:
+        yield _reached(at)
+        return
     if not at.is_dir():
         parent = next(path for path in (at, *at.absolute().parents) if path.exists())
         if parent.is_dir() and os.access(parent, os.W_OK | os.X_OK):
@@ -109,6 +114,20 @@ def _store(settings: Settings) -> Iterator[Finding]:
     else:
         yield Finding("store", f"{found} in {at}, which can be written")
         yield from _disk(at)
+
+
+def _reached(at: Path) -> Finding:
+    """A store behind a URI, of which only its address is shown."""
+    store = store_at(at)
+    try:
+        store.check()
+    except (OSError, KingpairError) as error:
+        return Finding("store", f"{store}: {error}", "see its address, its key, and the network")
+    finally:
+        store.close()
+    return Finding(
+        "store", f"{count(len(tables_in(at)), 'table')} in {store}, which can be written"
+    )
 
 
 def _disk(at: Path) -> Iterator[Finding]:

@@ -30,6 +30,7 @@ from annotated_types import Ge, Gt, Interval
 
 from workers.errors import BadSettings
 from workers.limits import cores
+from workers.store import shown
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -140,7 +141,7 @@ class InForce(NamedTuple):
         value = getattr(self.settings, name)
         if KNOWN[name].metadata["secret"]:
             return None if value is None else "set, not shown"
-        return str(value) if isinstance(value, Path) else value
+        return shown(value) if isinstance(value, Path) else value
 
 
 class Source(NamedTuple):

@@ -121,6 +121,19 @@ def test_other_machines_are_not_let_in(tables: Path, host: str) -> None:
     assert "--host 127.0.0.1" in refusal("--tables", str(tables), "--host", host)
 
 
+def test_a_directory_that_is_not_there_yet_is_made(tmp_path: Path) -> None:
+    at = tmp_path / "new" / "tables"
+    with running("--tables", str(at), "--port", "0") as (_, url):
+        with urlopen(f"{url}readyz", timeout=10) as answer:
+            assert json.load(answer)["tables"] == 0
+        assert at.is_dir()
+
+
+def test_a_directory_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert "choose another --tables" in refusal("--tables", str(tmp_path / "file" / "tables"))
+
+
 def test_a_port_in_use_is_said_in_one_line(tables: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])

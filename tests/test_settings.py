@@ -169,6 +169,12 @@ def test_a_secret_is_never_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert "token" in str(caught.value)
 
 
+def test_of_a_store_behind_a_uri_only_the_address_is_shown() -> None:
+    result = kingpair("config", KINGPAIR_TABLES="s3://name:sesame@lab/tables?key=sesame")
+    assert "s3://lab/tables " in result.stdout
+    assert "sesame" not in result.stdout
+
+
 def test_every_command_heeds_what_is_set(tables: Path) -> None:
     set_ = {"KINGPAIR_TABLES": str(tables)}
     for words in (("tables",), ("stats", "KQvKR"), ("probe", "8/8/8/8/Q7/5k2/8/K3r3_w")):

@@ -10,6 +10,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import uvicorn
 
@@ -17,7 +18,7 @@ from api.service.application import create
 from api.service.monitoring import log_to_stderr
 from api.settings import Settings
 from workers.errors import CannotServe
-from workers.store import shown
+from workers.store import shown, uri_of
 
 GRACE = 5
 """Seconds that answers under way have once the service is to stop."""
@@ -40,6 +41,7 @@ class Server(uvicorn.Server):
 def serve(settings: Settings, say: Callable[[str], None]) -> None:
     """Answer until told to stop by SIGTERM or SIGINT."""
     log_to_stderr(settings.verbose)
+    _made(settings.tables)
     app = create(settings)
     has_tokens = bool(app.state.holding.tokens.known())
     with listening(settings.host, settings.port, has_tokens) as opened:
@@ -55,6 +57,17 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
         count = len(app.state.holding.tablebase.paths)
         say(f"{url(opened)}  asks the {count} tables in {shown(settings.tables)}; Ctrl+C stops it")
         Server(config).run(sockets=[opened])
+
+
+def _made(tables: Path) -> None:
+    """A directory that is not there yet has no tables: the page says how to have some."""
+    if uri_of(tables) is None:
+        try:
+            tables.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CannotServe(
+                f"cannot make {tables}: {error.strerror}; choose another --tables"
+            ) from error
 
 
 def listening(host: str, port: int, has_tokens: bool) -> socket.socket:
