@@ -179,7 +179,8 @@ def listed(paths: Iterable[Path], verify: bool) -> Iterator[Listed]:
 
 
 def read_whole(table: Table) -> None:
-    """Check every block against its digest."""
+    """Check every byte and every block against its digest."""
+    table.check()
     for block in range(table.blocks):
         for column in range(len(COLUMNS)):
             table.block(block, column)
@@ -193,7 +194,7 @@ def tables_text(found: Sequence[Listed], verified: bool) -> Iterator[str]:
     yield from columns([head, *map(_table_row, found)], "<>>>>>")
     yield ""
     sound = [entry.table for entry in found if entry.table is not None]
-    every = "; every block agrees with its digest" if verified and len(sound) == len(found) else ""
+    every = "; every byte agrees with its digest" if verified and len(sound) == len(found) else ""
     yield f"{count(len(sound), 'table')}, {size(sum(t.bytes for t in sound))}{every}"
 
 

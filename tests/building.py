@@ -5,7 +5,8 @@ from pathlib import Path
 
 from coordinator.build import Event, Planned, Request, Started, build
 from workers.material import Material
-from workers.table import PLAIN, Identity, Table, encode, publish, schema_of
+from workers.table import PLAIN, Identity, Table
+from workers.writing import encode, publish, schema_of
 
 CLOSURE = ("KQvKR", "KQvK", "KRvK")
 

@@ -241,7 +241,7 @@ def test_tables_are_listed(tables: Path) -> None:
     assert (queen["men"], queen["type"], queen["longest_win"]) == (4, "int8", 31)
     assert queen["bytes"] == (tables / "KQvKR.dtc.arrow").stat().st_size
     lines = said("tables", "--tables", tables, "--verify").splitlines()
-    assert lines[-1].endswith("every block agrees with its digest")
+    assert lines[-1].endswith("every byte agrees with its digest")
 
 
 def test_an_empty_directory_has_no_tables(tmp_path: Path) -> None:

@@ -4,8 +4,10 @@ import doctest
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from hashlib import blake2b
+from itertools import pairwise
 from pathlib import Path
 
 import chess
@@ -23,19 +25,8 @@ from workers.errors import CannotBuild
 from workers.geometry import PAIRS
 from workers.material import Material
 from workers.probe import open_tablebase
-from workers.table import (
-    BLOCK,
-    Identity,
-    Packing,
-    Part,
-    Table,
-    Values,
-    encode,
-    publish,
-    rows_of,
-    schema_of,
-    table_name,
-)
+from workers.table import BLOCK, Identity, Packing, Table, Values, rows_of, table_name
+from workers.writing import Part, encode, publish, schema_of
 
 KQVK = Material.parse("KQvK")
 IDENTITY = Identity(KQVK, "dtc", {})
@@ -105,6 +96,19 @@ def test_the_worked_example_finds_its_row_and_its_value(tables: Path) -> None:
         assert tablebase.probe_dtc(steps()["position"]) == value
 
 
+def test_the_worked_example_finds_its_block(tables: Path) -> None:
+    (row,) = numbers(steps()["row"])
+    row_of_block, size, (block,) = (
+        *re.findall(r"\d+", steps()["block"])[:2],
+        numbers(steps()["block"]),
+    )
+    assert (int(row_of_block), int(size), block) == (row, BLOCK, row // BLOCK)
+    with pa.ipc.open_file(tables / "KQvKR.dtc.arrow") as reader:
+        digest = reader.metadata[b"kingpair.blocks"][:16].decode()
+    read = Table(tables / "KQvKR.dtc.arrow").block(block, 0)
+    assert digest == xxhash.xxh3_64_hexdigest(read.tobytes())
+
+
 def test_the_docstring_runs(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tables)
     assert doctest.testmod(table) == doctest.TestResults(failed=0, attempted=2)
@@ -136,10 +140,14 @@ def test_the_metadata_says_what_a_table_is_and_what_it_rests_on(tables: Path) ->
     with pa.ipc.open_file(tables / FOUR_MEN) as reader:
         assert set(reader.schema.metadata) == {b"kingpair"}
         assert set(reader.metadata) == {
+            b"kingpair.layout",
             b"kingpair.counts",
             b"kingpair.blocks",
             b"kingpair.digest",
+            b"kingpair.pieces",
+            b"kingpair.seal",
         }
+        assert reader.metadata[b"kingpair.layout"] == b"2"
         identity = json.loads(reader.schema.metadata[b"kingpair"])
     smaller = {name: Table(tables / f"{name}.dtc.arrow").digest for name in ("KNvK", "KRvK")}
     assert identity == {
@@ -164,6 +172,21 @@ def test_the_digests_can_be_recomputed(tables: Path) -> None:
     parts = (identity, footer[b"kingpair.counts"], blocks)
     each = b"".join(blake2b(part, digest_size=16).digest() for part in parts)
     assert footer[b"kingpair.digest"].decode() == blake2b(each, digest_size=16).hexdigest()
+
+
+def test_the_digests_of_its_bytes_can_be_recomputed(tables: Path) -> None:
+    """By reading one message of Arrow's after the other."""
+    data = (tables / FOUR_MEN).read_bytes()
+    footer, stream = pa.ipc.open_file(pa.py_buffer(data)).metadata, pa.BufferReader(data[8:])
+    ends = []
+    with suppress(EOFError):
+        while pa.ipc.read_message(stream):
+            ends.append(8 + stream.tell())
+    pieces = [data[a:b] for a, b in pairwise([0, *ends])]
+    assert footer[b"kingpair.pieces"].decode() == "".join(map(xxhash.xxh3_64_hexdigest, pieces))
+    seal, end = footer[b"kingpair.seal"], data[ends[-1] :]
+    assert end.count(seal) == 1
+    assert seal.decode() == xxhash.xxh3_128_hexdigest(end.replace(seal, b"0" * 32))
 
 
 def unused(to_move: chess.Color) -> Iterator[tuple[int, int]]:

@@ -30,8 +30,9 @@ from workers.outcome import Outcome
 from workers.sections import Section, read
 from workers.selection import Selection
 from workers.store import sync_directory
-from workers.table import COLUMNS, Table, Values, partial_of
+from workers.table import COLUMNS, Table, Values
 from workers.threads import Threads
+from workers.writing import partial_of
 
 ROW_GROUP = 1 << 20
 OUTCOMES = (Outcome.LOSS, Outcome.DRAW, Outcome.WIN)

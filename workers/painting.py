@@ -30,12 +30,10 @@ from workers.table import (
     Counts,
     Identity,
     Packing,
-    Part,
     Values,
-    encode,
-    schema_of,
 )
 from workers.threads import Chunk, Threads, chunks_of
+from workers.writing import Blocks, Part, encode, schema_of
 
 Logs = Mapping[int, History]  # by winner
 Longest = dict[str, dict[str, str]]  # by column and result: the FEN of the first such position
@@ -98,7 +96,7 @@ class Painter:
             for winner, log in self.logs.items()
             for found, streams in log.layers(chunk)
         ]
-        part = Part([], [], [])
+        part = Part([], Blocks([], []))
         with self._canvases.lend() as canvas, self._scratches.lend() as scratch:
             for at in range(0, len(chunk), self._together):
                 pairs = chunk[at : at + self._together]

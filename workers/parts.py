@@ -9,18 +9,20 @@ cut off again, so joining can be repeated; when part 0 is gone the table has its
 """
 
 import json
+import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from workers.painting import Longest, Painter, counts_of
 from workers.store import Store
-from workers.table import (
+from workers.table import Identity
+from workers.writing import (
+    Batch,
     Blocks,
-    Identity,
     cannot_write,
     end_of,
     head_of,
@@ -36,7 +38,7 @@ class Note(NamedTuple):
     """
 
     bytes: int
-    sizes: list[tuple[int, int]]
+    batches: list[Batch]
     digests: list[str]
     legal: list[int]
     longest: Longest
@@ -78,20 +80,23 @@ def join(
             for part in parts[1:]:
                 with open(store.fetch(part), "rb") as source:
                     shutil.copyfileobj(source, file, 1 << 20)
-            file.write(_end(painter, identity, notes))
+            file.seek(0)
+            head = file.read(notes[0].bytes - sum(b.metadata + b.body for b in notes[0].batches))
+            file.seek(0, os.SEEK_END)
+            file.write(_end(head, painter, identity, notes))
             sync(file)
         store.rename(parts[0], name)
     except OSError as error:
         raise cannot_write(f"{store}/{name}", error) from error
 
 
-def _end(painter: Painter, identity: Identity, notes: Sequence[Note]) -> bytes:
+def _end(head: bytes, painter: Painter, identity: Identity, notes: Sequence[Note]) -> bytes:
     blocks, longest = Blocks([], []), _merged(notes)
     for note in notes:
-        blocks.extend(Blocks(note.sizes, note.digests))
+        blocks.extend(Blocks(note.batches, note.digests))
     legal = np.sum([note.legal for note in notes], axis=0)
     counts = counts_of(painter.domain, painter.logs, [int(n) for n in legal], longest)
-    return end_of(schema_of(identity, painter.dtype), identity, blocks, counts)
+    return end_of(head, schema_of(identity, painter.dtype), identity, blocks, counts)
 
 
 def _merged(notes: Sequence[Note]) -> Longest:
@@ -108,5 +113,5 @@ def _note_of(name: str) -> str:
 
 
 def _read(path: Path) -> Note:
-    stated: list[Any] = json.loads(path.read_bytes())
-    return Note(*stated)
+    size, batches, *rest = json.loads(path.read_bytes())
+    return Note(size, [Batch(*batch) for batch in batches], *rest)

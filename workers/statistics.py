@@ -26,7 +26,8 @@ from workers.domain import Domain, domain_of, labelled_weights
 from workers.errors import CannotBuild
 from workers.geometry import DIAGONAL
 from workers.material import STRONGER, WEAKER, Material
-from workers.table import COLUMNS, Counts, Table, partial_of
+from workers.table import COLUMNS, Counts, Table
+from workers.writing import partial_of
 
 RESULTS = ("win", "loss", "draw", "illegal")
 

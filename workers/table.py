@@ -33,11 +33,19 @@ zstd, hold a block each, or four in a table that was built to be compact.  The s
 under `kingpair` the identity as JSON: format, material, metric, index, and the digests of the
 smaller tables it rests on.  The footer's metadata has
 
+    kingpair.layout     2
     kingpair.counts     JSON: distinct positions by side to move, result and moves; the longest
     kingpair.blocks     xxh3-64 of the values of each block, 16 hex digits: white, black, ...
     kingpair.digest     blake2b-128 of the blake2b-128 of identity, of counts and of blocks
+    kingpair.pieces     xxh3-64 of the bytes before the first batch, then of those of each batch
+    kingpair.seal       xxh3-128 of all that stands behind the last batch, these digits as zeros
 
-so that a damaged block is found when it is read, and a damaged footer when the file is opened.
+so that no bit is without a digest (workers/seal.py).  A damaged footer is found when the file is
+opened, a damaged block when it is read, and whatever else by `kingpair verify`.
+
+The format says what rows and values mean, the layout how a file holds them.  Larger tables name
+what they rest on by its digest, which does not depend on the layout.  A file of another format or
+layout is refused; every layout has the seal, but for the first.
 
 A worked example
 ----------------
@@ -51,6 +59,7 @@ Where is 3R3k/8/2K5/7q/8/8/8/8 b - - 0 1, and what is it worth?
     men         man 0, the black rook, on e1 = 4; man 1, the white queen, on a4 = 24
     row         15 * 64**2 + 4 * 64 + 24 = 61720
     value       31: the side to move wins in 31 moves
+    block       61720 // 65536 = 0, whose digest is the first 16 digits of kingpair.blocks
 
 The same with nothing but pyarrow, where the tables are:
 
@@ -60,31 +69,28 @@ The same with nothing but pyarrow, where the tables are:
 """
 
 import json
-import os
-import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
-import flatbuffers
 import numpy as np
 import pyarrow as pa
 import xxhash
 from numpy.typing import NDArray
 
-from workers.errors import CannotBuild, DamagedTable, ForeignTable
+from workers.errors import DamagedTable, ForeignTable
 from workers.geometry import PAIRS
 from workers.material import Material
-from workers.store import sync_directory
+from workers.seal import end_in, first_damaged
 
 FORMAT = 1
+LAYOUT = 2
 INDEX = "462 king pairs x 64^m"
 BLOCK = 65536
 COLUMNS = ("white", "black")
-SYNC_EVERY = 128 << 20
 
 
 class Packing(NamedTuple):
@@ -130,247 +136,37 @@ class Identity:
         return json.dumps(identity, sort_keys=True)
 
 
-# ---- writing ----
-
-
-class Part(NamedTuple):
-    """Consecutive blocks as they stand in the file: encapsulated messages, their sizes, the
-    digests of their values.
-    """
-
-    data: list[pa.Buffer]
-    sizes: list[tuple[int, int]]  # metadata, body
-    digests: list[str]
-
-    def extend(self, other: "Part") -> None:
-        self.data.extend(other.data)
-        self.sizes.extend(other.sizes)
-        self.digests.extend(other.digests)
-
-
-def schema_of(identity: Identity, dtype: np.dtype[Any]) -> pa.Schema:
-    kind = pa.from_numpy_dtype(dtype)
-    fields = [pa.field(name, kind, nullable=False) for name in COLUMNS]
-    return pa.schema(fields, metadata={"kingpair": identity.json()})
-
-
-def encode(schema: pa.Schema, white: Values, black: Values, packing: Packing) -> Part:
-    """Compress consecutive rows, whole batches but for the end of the table."""
-    options = pa.ipc.IpcWriteOptions(
-        compression=pa.Codec("zstd", compression_level=packing.level), use_threads=False
-    )
-    rows = packing.blocks * BLOCK
-    sink = pa.BufferOutputStream()
-    ends: list[int] = []
-    digests: list[str] = []
-    with pa.ipc.new_stream(sink, schema, options=options) as writer:
-        for at in range(0, len(white), rows):
-            columns = [column[at : at + rows] for column in (white, black)]
-            writer.write_batch(pa.record_batch([pa.array(c) for c in columns], schema=schema))
-            ends.append(sink.tell())
-            for block in range(0, len(columns[0]), BLOCK):
-                digests += [_block_digest(c[block : block + BLOCK]) for c in columns]
-    data = sink.getvalue()
-    start = _message_size(data, 0)
-    sizes = []
-    for begin, end in zip([start, *ends[:-1]], ends, strict=True):
-        metadata = _message_size(data, begin)
-        sizes.append((metadata, end - begin - metadata))
-    return Part([data.slice(start, ends[-1] - start)], sizes, digests)
-
-
-def _block_digest(values: Values) -> str:
+def block_digest(values: Values) -> str:
     return xxhash.xxh3_64_hexdigest(values.data)
 
 
-def _message_size(data: pa.Buffer, at: int) -> int:
-    """The length of a message's metadata with its prefix: ff ff ff ff | length u32 | metadata."""
-    marker, length = struct.unpack("<II", data[at : at + 8])
-    assert marker == 0xFFFFFFFF, "no Arrow message where one was written"
-    return int(8 + length)
-
-
-def publish(
-    path: Path, identity: Identity, dtype: np.dtype[Any], parts: Iterable[Part], counts: Counts
-) -> None:
-    """Write a table under a temporary name, sync it, and give it its name: all of it or nothing.
-
-    `counts` may be completed while `parts` is consumed; it is read after the last of them.
-    """
-    partial, schema = partial_of(path), schema_of(identity, dtype)
-    try:
-        with open(partial, "wb") as file:
-            file.write(head_of(schema))
-            blocks = write_blocks(file, parts)
-            file.write(end_of(schema, identity, blocks, counts))
-            sync(file)
-        os.replace(partial, path)
-        sync_directory(path.parent)
-    except OSError as error:
-        raise cannot_write(path, error) from error
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def cannot_write(path: Path | str, error: OSError) -> CannotBuild:
-    return CannotBuild(
-        f"cannot write {path}: {error.strerror or error}; make room or choose another --out, "
-        "then run the same command again"
-    )
-
-
-def partial_of(path: Path) -> Path:
-    """The temporary name of a table that is being written."""
-    return path.with_name(path.name + ".partial")
-
-
-def sync(file: BinaryIO) -> None:
-    file.flush()
-    os.fsync(file.fileno())
-
-
-_MAGIC = b"ARROW1"
-_END = struct.pack("<II", 0xFFFFFFFF, 0)
-
-
-class Blocks(NamedTuple):
-    """Consecutive blocks that are written: their sizes (metadata, body), and the digests of their
-    values.
-    """
-
-    sizes: list[tuple[int, int]]
-    digests: list[str]
-
-    def extend(self, other: "Blocks") -> None:
-        self.sizes.extend(other.sizes)
-        self.digests.extend(other.digests)
-
-
-def head_of(schema: pa.Schema) -> bytes:
-    """What stands before the first block."""
-    described: bytes = schema.serialize().to_pybytes()
-    return _MAGIC + b"\0\0" + described
-
-
-def write_blocks(file: BinaryIO, parts: Iterable[Part]) -> Blocks:
-    written = Blocks([], [])
-    size = synced = 0
-    for part in parts:
-        for data in part.data:
-            file.write(data)
-        if size - synced > SYNC_EVERY:
-            # The disk works while the next parts are made, not after the last of them.
-            file.flush()
-            os.fdatasync(file.fileno())
-            synced = size
-        size += sum(map(sum, part.sizes))
-        written.extend(Blocks(part.sizes, part.digests))
-    return written
-
-
-def end_of(schema: pa.Schema, identity: Identity, blocks: Blocks, counts: Counts) -> bytes:
-    """What stands behind the last block."""
-    places: list[tuple[int, int, int]] = []
-    at = len(head_of(schema))
-    for metadata, body in blocks.sizes:
-        places.append((at, metadata, body))
-        at += metadata + body
-    counted, digests = json.dumps(counts, sort_keys=True), "".join(blocks.digests)
-    metadata_of_footer = {
-        "kingpair.counts": counted,
-        "kingpair.blocks": digests,
-        "kingpair.digest": _digest(identity.json(), counted, digests),
-    }
-    footer = _footer(schema, places, metadata_of_footer)
-    return _END + footer + struct.pack("<I", len(footer)) + _MAGIC
-
-
-def _digest(identity: str, counts: str, blocks: str) -> str:
+def contents_digest(identity: str, counts: str, blocks: str) -> str:
     whole = blake2b(digest_size=16)
     for part in (identity, counts, blocks):
         whole.update(blake2b(part.encode(), digest_size=16).digest())
     return whole.hexdigest()
 
 
-# ---- the footer: the one piece of the format that pyarrow writes only for batches it has
-# compressed itself ---------------
-
-
-def _footer(
-    schema: pa.Schema, places: list[tuple[int, int, int]], metadata: Mapping[str, str]
-) -> bytes:
-    """Arrow's Footer (File.fbs): version 5, the schema, the place of each batch, our metadata."""
-    b = flatbuffers.Builder(1024 + 24 * len(places) + sum(map(len, metadata.values())))
-    custom = _key_values(b, metadata)
-    b.StartVector(24, len(places), 8)
-    for offset, head, body in reversed(places):
-        b.Prep(8, 24)
-        b.PrependInt64(body)
-        b.Pad(4)
-        b.PrependInt32(head)
-        b.PrependInt64(offset)
-    batches = b.EndVector()
-    b.StartVector(24, 0, 8)
-    dictionaries = b.EndVector()
-    described = _schema(b, schema)
-    b.StartObject(5)
-    b.PrependInt16Slot(0, 4, 0)
-    b.PrependUOffsetTRelativeSlot(1, described, 0)
-    b.PrependUOffsetTRelativeSlot(2, dictionaries, 0)
-    b.PrependUOffsetTRelativeSlot(3, batches, 0)
-    b.PrependUOffsetTRelativeSlot(4, custom, 0)
-    b.Finish(b.EndObject())
-    return bytes(b.Output())
-
-
-def _schema(b: flatbuffers.Builder, schema: pa.Schema) -> int:
-    fields = _offsets(b, [_field(b, field) for field in schema])
-    metadata = _key_values(b, {k.decode(): v.decode() for k, v in schema.metadata.items()})
-    b.StartObject(4)
-    b.PrependInt16Slot(0, 0, 0)
-    b.PrependUOffsetTRelativeSlot(1, fields, 0)
-    b.PrependUOffsetTRelativeSlot(2, metadata, 0)
-    return int(b.EndObject())
-
-
-def _field(b: flatbuffers.Builder, field: pa.Field) -> int:
-    name, children = b.CreateString(field.name), _offsets(b, [])
-    b.StartObject(2)
-    b.PrependInt32Slot(0, field.type.bit_width, 0)
-    b.PrependBoolSlot(1, True, False)
-    integer = b.EndObject()
-    b.StartObject(7)
-    b.PrependUOffsetTRelativeSlot(0, name, 0)
-    b.PrependBoolSlot(1, field.nullable, False)
-    b.PrependUint8Slot(2, 2, 0)  # Int
-    b.PrependUOffsetTRelativeSlot(3, integer, 0)
-    b.PrependUOffsetTRelativeSlot(5, children, 0)
-    return int(b.EndObject())
-
-
-def _key_values(b: flatbuffers.Builder, pairs: Mapping[str, str]) -> int:
-    made = []
-    for key, value in pairs.items():
-        written = b.CreateString(key), b.CreateString(value)
-        b.StartObject(2)
-        b.PrependUOffsetTRelativeSlot(0, written[0], 0)
-        b.PrependUOffsetTRelativeSlot(1, written[1], 0)
-        made.append(b.EndObject())
-    return _offsets(b, made)
-
-
-def _offsets(b: flatbuffers.Builder, offsets: list[int]) -> int:
-    b.StartVector(4, len(offsets), 4)
-    for offset in reversed(offsets):
-        b.PrependUOffsetTRelative(offset)
-    return int(b.EndVector())
-
-
-# ---- reading ----
-
-
 _UNREADABLE = (pa.ArrowException, OSError, MemoryError, ValueError, TypeError, KeyError)
 """What pyarrow, json and a look into either raise on bytes that are not those written."""
+
+
+class _Footer(NamedTuple):
+    """What the metadata of a table's footer says."""
+
+    layout: int
+    counts: str
+    blocks: str
+    digest: str
+    pieces: str
+    seal: str | None
+
+    @classmethod
+    def of(cls, metadata: Mapping[bytes, bytes]) -> "_Footer":
+        said = {key.decode(): value.decode() for key, value in dict(metadata).items()}
+        counts, blocks, digest = (said[f"kingpair.{key}"] for key in ("counts", "blocks", "digest"))
+        layout, pieces = int(said.get("kingpair.layout", "1")), said.get("kingpair.pieces", "")
+        return cls(layout, counts, blocks, digest, pieces, said.get("kingpair.seal"))
 
 
 class Table:
@@ -385,7 +181,9 @@ class Table:
         except (FileNotFoundError, DamagedTable, ForeignTable):
             raise
         except _UNREADABLE as error:
-            raise DamagedTable(f"{path}: no table, truncated or damaged; build it again") from error
+            raise DamagedTable(
+                f"{path}: its footer cannot be read: no table, truncated or damaged; build it again"
+            ) from error
         self._shared: dict[tuple[int, int], Values] = {}
         self._slots = 64 ** len(self.material.letters)
 
@@ -394,56 +192,70 @@ class Table:
         # A table that is written anew is another file under the same name.
         self.inode = self.path.stat().st_ino
         self._readers = [self._reader(column) for column in range(len(COLUMNS))]
-        identity = self._readers[0].schema.metadata[b"kingpair"].decode()
-        metadata = self._readers[0].metadata
-        counts, blocks, digest = (
-            metadata[f"kingpair.{key}".encode()].decode() for key in ("counts", "blocks", "digest")
-        )
-        stated = json.loads(identity)
-        self._check_format(stated)
-        if _digest(identity, counts, blocks) != digest:
-            raise DamagedTable(f"{self.path}: its footer does not match its digest; build it again")
+        schema, footer = self._readers[0].schema, _Footer.of(self._readers[0].metadata)
+        if footer.seal is None and footer.layout == LAYOUT:
+            raise self._damaged_footer()
+        if footer.seal is not None and not end_in(self._file).has(footer.seal):
+            raise self._damaged_footer()
+        self._check_version("layout", footer.layout, LAYOUT)
+        self._identity = schema.metadata[b"kingpair"].decode()
+        stated = json.loads(self._identity)
+        self._check_version("format", stated["format"], FORMAT)
         self._check_name(stated)
         self.material = Material.parse(stated["material"])
         self.metric: str = stated["metric"]
         self.smaller: dict[str, str] = stated["smaller"]
-        self.counts: Counts = json.loads(counts)
-        self.digest: str = digest
-        self.dtype = self._checked_dtype()
+        self.counts: Counts = json.loads(footer.counts)
+        self.digest = footer.digest
+        self.dtype: np.dtype[Any] = np.dtype(schema.field(0).type.to_pandas_dtype())
         self.blocks = -(-rows_of(self.material) // BLOCK)
-        batches: int = self._readers[0].num_record_batches
-        self._together = -(-self.blocks // max(batches, 1))
+        self._together = -(-self.blocks // self._readers[0].num_record_batches)
         self._last: list[tuple[int, Values] | None] = [None] * len(COLUMNS)
-        self._digests = blocks
-        if batches != -(-self.blocks // self._together) or len(blocks) != 32 * self.blocks:
-            raise DamagedTable(
-                f"{self.path}: {batches} batches, not as many as {self.material} has"
-            )
+        self._footer = footer
 
     def _reader(self, column: int) -> pa.ipc.RecordBatchFileReader:
         options = pa.ipc.IpcReadOptions(use_threads=False, included_fields=[column])
         return pa.ipc.open_file(self._file, options=options)
 
-    def _check_format(self, stated: dict[str, Any]) -> None:
-        if stated["format"] != FORMAT:
+    def _check_version(self, what: str, stated: int, ours: int) -> None:
+        if stated != ours:
+            remedy = "update kingpair" if stated > ours else "build it again"
             raise ForeignTable(
-                f"{self.path}: table format {stated['format']}, this version reads {FORMAT}; "
-                "update kingpair or build the table again"
+                f"{self.path}: table {what} {stated}, this version reads {ours}; {remedy}"
             )
-
-    def _checked_dtype(self) -> np.dtype[Any]:
-        """Arrow's schema is under no digest: nothing in it may be other than it was written."""
-        kind = self._readers[0].schema.field(0).type
-        written = [pa.field(name, kind, nullable=False) for name in COLUMNS]
-        read = [field for reader in self._readers for field in reader.schema]
-        if kind not in (pa.int8(), pa.int16()) or read != written:
-            raise DamagedTable(f"{self.path}: its columns are not those of a table; build it again")
-        return np.dtype(np.int8) if kind == pa.int8() else np.dtype(np.int16)
 
     def _check_name(self, stated: dict[str, Any]) -> None:
         name = f"{stated['material']}.{stated['metric']}.arrow"
         if name != self.path.name:
             raise ForeignTable(f"{self.path}: holds {name[:-6]}, not what its name says; rename it")
+
+    def check(self) -> None:
+        """Raise DamagedTable unless every byte of the file is the one that was written."""
+        footer = self._footer
+        if contents_digest(self._identity, footer.counts, footer.blocks) != footer.digest:
+            raise self._damaged_footer()
+        try:
+            damaged = first_damaged(self._file, footer.pieces)
+        except _UNREADABLE as error:
+            raise self._damaged_footer() from error
+        if damaged == 0:
+            raise DamagedTable(f"{self.path}: its beginning is damaged; build the table again")
+        if damaged is not None:
+            self._find_damage(damaged - 1)
+
+    def _find_damage(self, batch: int) -> None:
+        """Say which block of a damaged batch it is, if any."""
+        first, last = batch * self._together, min((batch + 1) * self._together, self.blocks) - 1
+        for block in range(first, last + 1):
+            for column in range(len(COLUMNS)):
+                self.block(block, column)
+        raise DamagedTable(
+            f"{self.path}: record batch {batch}, of blocks {first} to {last}, is damaged where no "
+            "value shows it; build the table again"
+        )
+
+    def _damaged_footer(self) -> DamagedTable:
+        return DamagedTable(f"{self.path}: its footer is damaged; build the table again")
 
     def block(self, block: int, column: int) -> Values:
         """The values of a block, checked against its digest."""
@@ -455,7 +267,7 @@ class Table:
         except _UNREADABLE as error:
             raise self._damaged(block, column) from error
         at = 16 * (2 * block + column)
-        if _block_digest(values) != self._digests[at : at + 16]:
+        if block_digest(values) != self._footer.blocks[at : at + 16]:
             raise self._damaged(block, column)
         return values
 

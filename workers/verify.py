@@ -14,7 +14,7 @@ table without contradiction is right.  And of all values that contradict their s
 earliest in this order is wrong beyond doubt, while a later one may only have believed it: the
 earliest is named, and of several the one in the lowest row.
 
-The file is read back, not what made it: every block is checked against its digest, the smaller
+The file is read back, not what made it: every byte is checked against a digest, the smaller
 tables against the digests that this one was built on, the positions counted anew.  The moves are
 played in C++ (kernels/verify.hpp), which shares nothing with the un-move kernels, not even the
 index.
@@ -33,18 +33,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from workers import _kernels
 from workers.bits import zeros
-from workers.errors import DamagedTable, ForeignTable, MissingTableError
+from workers.errors import ForeignTable, MissingTableError
 from workers.geometry import PAIRS
 from workers.material import STRONGER, WEAKER, Capture, Material
 from workers.metric import Metric
 from workers.painting import fen_of
 from workers.recount import Found, Side, Tally
-from workers.table import COLUMNS, Counts, Identity, Table, Values, schema_of
+from workers.table import COLUMNS, Counts, Table, Values
 from workers.threads import Pool, Threads
 from workers.verdict import Verdict, Wrong, miscounted
 
@@ -57,7 +56,6 @@ Pairs = NDArray[np.int16]
 NARROW_MAX = 126  # of a byte's values the longest that the verifier can tell from a draw
 TOGETHER = 1 << 18  # slots worth a job
 KEPT_BYTES = 512 << 20  # values of a table that is read only once
-BEGINNING = b"ARROW1\0\0"
 
 
 def verify(table: Table, find: Find, threads: Threads) -> Verdict:
@@ -66,24 +64,12 @@ def verify(table: Table, find: Find, threads: Threads) -> Verdict:
     Raises DamagedTable, ForeignTable or MissingTableError where there is nothing to be proved.
     """
     start = time.monotonic()
-    _check_beginning(table)
+    table.check()
     smaller = _smaller(table, find)
     verification = Verification(table, smaller, threads)
     for mover in (STRONGER, WEAKER):
         verification.judge(mover)
     return verification.verdict(start)
-
-
-def _check_beginning(table: Table) -> None:
-    """What reads the file as a stream finds a schema there, which nothing else looks at."""
-    expected = schema_of(Identity(table.material, table.metric, table.smaller), table.dtype)
-    try:
-        with pa.memory_map(str(table.path)) as file:
-            sound = file.read(8) == BEGINNING and pa.ipc.read_schema(file).equals(expected, True)
-    except (pa.ArrowException, OSError, MemoryError, ValueError):
-        sound = False
-    if not sound:
-        raise DamagedTable(f"{table.path}: its beginning is damaged; build it again")
 
 
 def _smaller(table: Table, find: Find) -> dict[Material, Table]:
