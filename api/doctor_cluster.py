@@ -49,7 +49,7 @@ def look(tables: Path) -> Node:
 
 def examine_cluster(settings: Settings, address: str) -> Iterator[Finding]:
     try:
-        from api.ray_crew import connected
+        from api.ray_cluster import connected
         from api.ray_nodes import asked
     except ModuleNotFoundError as error:
         yield Finding("cluster", f"{error.name} is not installed", "pip install kingpair[cluster]")

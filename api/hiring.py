@@ -22,7 +22,7 @@ def seen(cluster: str, cores: int, metric: Metric) -> "tuple[Node, ...]":
 
     with hiring(cluster, cores, None) as hire:
         assert hire is not None
-        with hire(Site(".", metric, False), Tables(Path(), metric)) as crew:
+        with hire(Site("", metric, False), Tables(Path(), metric)) as crew:
             if not crew.nodes:
                 raise CannotBuild(f"the cluster {cluster} has no node with a core to spare")
             return crew.nodes
@@ -37,7 +37,8 @@ def hiring(cluster: str | None, cores: int, workers: int | None) -> "Iterator[Hi
         yield None
         return
     try:
-        from api.ray_crew import Limits, RayCrew, connected
+        from api.ray_cluster import connected
+        from api.ray_crew import Limits, RayCrew
     except ModuleNotFoundError as error:
         raise CannotBuild(
             f"--cluster needs {error.name}; install kingpair[cluster], on every node"

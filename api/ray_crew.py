@@ -5,25 +5,28 @@
     Batch.ref        a token for the ObjectRef of a parcel; the bytes never come here
     Do(Release)      ray.kill
 
-A call has a lease by its kind: whoever does not answer is done with, since Ray never notices a
-process that is stopped.  Nodes are looked at every few seconds.  All waits end.
+Ray notices a process that has died, never one that is stopped or cut off: so each worker gives a
+sign of life every few seconds, on a thread of its own, and one that gives none is lost.  A call has
+a lease besides, by its kind.  Nodes are looked at as often; a new one is asked whether it is fit
+(the same program, the same store) before it is told of.  All waits end.
 """
 
 import contextlib
 import os
-import signal
-import socket
+import secrets
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, NamedTuple
 
 import ray
+from ray._private.state import available_resources_per_node
 from ray.exceptions import ActorUnschedulableError, RayActorError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from api.ray_cluster import line
+from api.version import components
 from coordinator.commands import Call, Create, Lose, Release, Seal, Task, Win
 from coordinator.crew import Site
 from coordinator.domains import Node
@@ -44,26 +47,27 @@ from coordinator.events import (
 )
 from coordinator.tasks import Parcels, created, done, failed, sealed
 from workers.errors import CannotBuild
+from workers.store import store_at, uri_of
 from workers.worker import Worker
 from workers.workshop import Tables
 
-STORE_BYTES = 512 << 20  # of the object store of a cluster of our own
-CONNECT_SECONDS = 5.0
-_LOOK_SECONDS = 2.0
+LOOK_SECONDS = 2.0
+Key = tuple[str, int, int]  # domain, incarnation, worker
 
 
 class Limits(NamedTuple):
-    """How long may be waited: for an answer, by kind of task, and for nodes to come."""
+    """How long may be waited: for an answer, by kind of task; for a sign of life; for nodes to
+    come, and for one that is there to say whether it is fit.
+    """
 
     create: float = 120.0
-    step: float = 900.0
     other: float = 7200.0
+    life: float = 7.0
     nodes: float = 60.0
+    fit: float = 60.0
 
     def of(self, task: Task) -> float:
-        if isinstance(task, Create):
-            return self.create
-        return self.step if isinstance(task, Win | Lose | Seal) else self.other
+        return self.create if isinstance(task, Create) else self.other
 
 
 # ---- in the actor ----
@@ -101,9 +105,43 @@ class Actor:
             answer = failed(call, task, error)
         return [answer, *(parcels.get(receiver) for receiver in range(workers))]
 
+    def lives(self) -> None:
+        """A sign of life."""
+
     def _at_work(self) -> Worker:
         assert self._worker is not None, "a worker that was not created"
         return self._worker
+
+
+_REMOTE: Any = ray.remote(
+    max_restarts=0, max_task_retries=0, concurrency_groups={"seals": 1, "life": 1}
+)(
+    type(
+        "Actor",
+        (Actor,),
+        {
+            "seal": ray.method(concurrency_group="seals")(Actor.seal),
+            "lives": ray.method(concurrency_group="life")(Actor.lives),
+        },
+    )
+)
+
+
+def unfit(version: str, where: str, mark: str) -> str:
+    """What a node lacks to work here; nothing, if it is fit."""
+    if (found := components()["kingpair"]) != version:
+        return f"has kingpair {found}, not {version}; install the same version on every node"
+    if mark and not os.access(mark, os.R_OK | os.W_OK):
+        return f"cannot write {where}; build to a directory or a store that all nodes share"
+    if where and not mark:
+        try:
+            store_at(where).check()
+        except CannotBuild as error:
+            return f"cannot use the store: {error}"
+    return ""
+
+
+_UNFIT: Any = ray.remote(num_cpus=0, max_retries=0)(unfit)
 
 
 # ---- in the coordinator ----
@@ -113,18 +151,19 @@ class RayCrew:
     """Performs calls on a cluster that is connected to."""
 
     def __init__(self, site: Site, workers: int | None, limits: Limits) -> None:
-        self._site, self._workers, self._limits = site, workers, limits
+        self._site, self._limits = site, limits
         self._events: SimpleQueue[Event] = SimpleQueue()
-        self._actors: dict[tuple[str, int, int], Any] = {}
+        self._actors: dict[Key, Any] = {}
         self._teams: dict[tuple[str, int], int] = {}  # how many workers
         self._returned: dict[Call, list[Any]] = {}  # refs of parcels, until the answer is there
         self._parcels: dict[str, Any] = {}
         self._leases: dict[Call, float] = {}
         self._awaited: dict[int, float] = {}
-        self._looked = 0.0
+        self._lives: dict[Key, tuple[Any, float]] = {}  # the sign asked for, and when
+        self._looked = time.monotonic()
         self.errors: list[BaseException] = []
-        self.nodes = tuple(self._seen())
-        self._known = {node.name for node in self.nodes}
+        self._roster = Roster(site, workers, limits.fit)
+        self.nodes = self._roster.first()
 
     # ---- events ----
 
@@ -150,9 +189,9 @@ class RayCrew:
         return event
 
     def _patience(self) -> float:
-        """Until the next limit, but not longer than until the nodes are looked at again."""
+        """Until the next limit, but not longer than until the next look."""
         ends = min((*self._leases.values(), *self._awaited.values()), default=float("inf"))
-        return max(0.01, min(_LOOK_SECONDS, ends - time.monotonic()))
+        return max(0.01, min(LOOK_SECONDS, ends - time.monotonic()))
 
     def _late(self, now: float) -> Event | None:
         for call, end in self._leases.items():
@@ -168,28 +207,35 @@ class RayCrew:
     def await_nodes(self, number: int) -> None:
         self._awaited[number] = time.monotonic() + self._limits.nodes
 
-    # ---- nodes ----
+    # ---- what is looked at ----
 
     def _look(self) -> None:
-        """Tell of nodes that have come or gone since the last look."""
-        if time.monotonic() < self._looked + _LOOK_SECONDS:
+        """Tell of nodes that have come or gone since the last look, and of workers that give no
+        sign of life.
+        """
+        now = time.monotonic()
+        if now < self._looked + LOOK_SECONDS:
             return
-        seen = {node.name: node for node in self._seen()}
-        for name in self._known - seen.keys():
+        come, gone = self._roster.changes()
+        for name in gone:
             self._events.put(NodeLeft(name))
-        if come := [node for name, node in seen.items() if name not in self._known]:
-            self._events.put(NodesJoined(tuple(come)))
-        self._known = set(seen)
-
-    def _seen(self) -> Iterator[Node]:
-        """The nodes that are alive, each in as many parts as there are to be workers on it."""
+        if come:
+            self._events.put(NodesJoined(come))
+        for key in list(self._lives):
+            self._look_at(key, now)
         self._looked = time.monotonic()
-        alive = [n for n in ray.nodes() if n["Alive"] and n["Resources"].get("CPU", 0) >= 1]
-        parts = -(-(self._workers or 0) // max(1, len(alive))) or 1
-        for node in sorted(alive, key=lambda n: str(n["NodeID"])):
-            cores, memory = int(node["Resources"]["CPU"]), int(node["Resources"].get("memory", 0))
-            for part in range(min(parts, cores)):
-                yield Node(f"{node['NodeID']}.{part}", cores // min(parts, cores), memory // parts)
+
+    def _look_at(self, key: Key, now: float) -> None:
+        sign, since = self._lives[key]
+        # Looks that were late say nothing of the worker.
+        since += max(0.0, now - self._looked - 2 * LOOK_SECONDS)
+        if sign is None or ray.wait([sign], timeout=0, fetch_local=False)[0]:
+            self._lives[key] = self._actors[key].lives.remote(), now
+        elif now > since + self._limits.life:
+            del self._lives[key]
+            self._events.put(WorkerLost(*key, f"no sign of life for {now - since:.0f} s"))
+        else:
+            self._lives[key] = sign, since
 
     # ---- calls ----
 
@@ -207,19 +253,20 @@ class RayCrew:
         elif isinstance(task, Seal):
             answer = self._actors[key].seal.remote(call, task)
         else:
+            # It has been created, so it can give signs of life.
+            self._lives.setdefault(key, (None, 0.0))
             answer = self._asked(key, call, task)
         node = task.node if isinstance(task, Create) else None
         answer.future().add_done_callback(lambda future: self._take(call, node, future))
 
     def _hired(self, task: Create) -> Any:
-        node = task.node.rpartition(".")[0]
         return _REMOTE.options(
             num_cpus=task.cores,
             memory=task.memory,
-            scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False),
+            scheduling_strategy=_on(task.node.rpartition(".")[0]),
         ).remote(self._site)
 
-    def _asked(self, key: tuple[str, int, int], call: Call, task: Task) -> Any:
+    def _asked(self, key: Key, call: Call, task: Task) -> Any:
         workers = self._teams[call.domain, call.incarnation]
         batches = task.inbound if isinstance(task, Win | Lose) else ()
         inbound = [self._parcels.pop(batch.ref) for batch in batches]
@@ -233,15 +280,16 @@ class RayCrew:
         try:
             event: Event = future.result()
         except ActorUnschedulableError as error:
-            event = NodeLeft(node) if node else Failed(call, Fault.WORKER, _line(error))
+            event = NodeLeft(node) if node else Failed(call, Fault.WORKER, line(error))
         except RayActorError as error:
-            event = WorkerLost(call.domain, call.incarnation, call.worker, _line(error))
+            event = WorkerLost(call.domain, call.incarnation, call.worker, line(error))
         except Exception as error:
-            event = Failed(call, Fault.WORKER, _line(error))
+            event = Failed(call, Fault.WORKER, line(error))
         self._events.put(event)
 
-    def _release(self, key: tuple[str, int, int]) -> None:
+    def _release(self, key: Key) -> None:
         domain, incarnation, _ = key
+        self._lives.pop(key, None)
         if (actor := self._actors.pop(key, None)) is not None:
             ray.kill(actor)
         of_it = f"{domain}.{incarnation}."
@@ -261,70 +309,113 @@ class RayCrew:
     ) -> None:
         for key in list(self._actors):
             self._release(key)
+        self._roster.close()
 
 
-_REMOTE: Any = ray.remote(max_restarts=0, max_task_retries=0, concurrency_groups={"seals": 1})(
-    type("Actor", (Actor,), {"seal": ray.method(concurrency_group="seals")(Actor.seal)})
-)
+def _on(node: str) -> NodeAffinitySchedulingStrategy:
+    return NodeAffinitySchedulingStrategy(node, soft=False)
 
 
-def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:300] or type(error).__name__
+# ---- nodes ----
 
 
-# ---- the connection ----
+class Roster:
+    """The nodes that may be used, each in as many parts as there are to be workers on it.
 
-
-@contextlib.contextmanager
-def connected(address: str, cores: int) -> Iterator[None]:
-    """A cluster of our own (`local`), the one that this machine is part of (`auto`), or that at an
-    address.
+    What others have taken of a node when it comes is not ours.  There are no more parts than
+    workers are wanted: what comes when there are enough waits until a node leaves.
     """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_worker_niceness", "0")
-    settings: dict[str, Any] = {"address": address, "log_to_driver": False}
-    if address == "local":
-        settings |= {
-            "num_cpus": cores,
-            "include_dashboard": False,
-            "object_store_memory": STORE_BYTES,
-        }
-    else:
-        settings["address"] = _reachable(address)
-    with _handlers_kept():
+
+    def __init__(self, site: Site, workers: int | None, limit: float) -> None:
+        self._workers, self._limit = workers, limit
+        self._parts: dict[str, list[Node]] = {}
+        self._asked: dict[str, tuple[Any, float]] = {}  # since when
+        self._fit: set[str] = set()
+        self._unfit: dict[str, str] = {}
+        self._where = site.out
+        # What a node can read and write if it shares the directory.
+        self._mark: Path | None = None
+        if site.out and uri_of(site.out) is None:
+            self._mark = Path(site.out) / f".kingpair.{secrets.token_hex(8)}"
+            self._mark.touch()
+
+    def close(self) -> None:
+        if self._mark is not None:
+            self._mark.unlink(missing_ok=True)
+
+    def first(self) -> tuple[Node, ...]:
+        """The nodes at the beginning; one that is not fit is a mistake of whoever set it up."""
+        alive = self._alive()
+        self._ask(alive)
+        if asked := [asked for asked, _ in self._asked.values()]:
+            ray.wait(asked, num_returns=len(asked), timeout=self._limit)
+        self._hear(time.monotonic() + self._limit)
+        for node, lack in self._unfit.items():
+            self.close()
+            raise CannotBuild(f"node {alive[node]['NodeManagerAddress']} {lack}")
+        return self._come(alive)
+
+    def changes(self) -> tuple[tuple[Node, ...], list[str]]:
+        """The parts that have come, and the names of those that are gone."""
+        alive = self._alive()
+        gone = [node for node in self._parts if node not in alive]
+        names = [part.name for node in gone for part in self._parts.pop(node)]
+        self._fit &= alive.keys()
+        self._ask(alive)
+        self._hear(time.monotonic())
+        return self._come(alive), names
+
+    def _alive(self) -> dict[str, Any]:
+        return {node["NodeID"]: node for node in ray.nodes() if node["Alive"]}
+
+    def _ask(self, alive: dict[str, Any]) -> None:
+        for node in alive.keys() - self._fit - self._asked.keys() - self._unfit.keys():
+            if alive[node]["Resources"].get("CPU", 0) >= 1:
+                wanted = components()["kingpair"], self._where, str(self._mark or "")
+                asked = _UNFIT.options(scheduling_strategy=_on(node)).remote(*wanted)
+                self._asked[node] = asked, time.monotonic()
+
+    def _hear(self, now: float) -> None:
+        """Who is fit, of those that have answered or should have."""
+        for node, (asked, since) in list(self._asked.items()):
+            if ray.wait([asked], timeout=0)[0]:
+                lack = self._answer(asked)
+            elif now > since + self._limit:
+                lack = f"does not answer within {self._limit:.0f} s; see ray status"
+            else:
+                continue
+            del self._asked[node]
+            if lack:
+                self._unfit[node] = lack
+            else:
+                self._fit.add(node)
+
+    @staticmethod
+    def _answer(asked: Any) -> str:
         try:
-            ray.init(**settings)
+            return str(ray.get(asked))
         except Exception as error:
-            raise CannotBuild(f"cannot use the cluster {address}: {_line(error)}") from error
-    try:
-        yield
-    finally:
-        ray.shutdown()
+            if "No module named" in str(error):
+                return "has no kingpair; install kingpair[cluster] on every node"
+            return f"cannot be used: {line(error)}"
 
+    def _come(self, alive: dict[str, Any]) -> tuple[Node, ...]:
+        """Divide the nodes that are new, as far as workers are wanted."""
+        new = sorted(self._fit - self._parts.keys())
+        free = available_resources_per_node() if new else {}
+        come: list[Node] = []
+        for at, node in enumerate(new):
+            cores = int(free.get(node, {}).get("CPU", 0))
+            if parts := min(self._wanted(len(new) - at), cores):
+                memory = int(free[node].get("memory", 0)) // parts
+                divided = [Node(f"{node}.{i}", cores // parts, memory) for i in range(parts)]
+                self._parts[node] = divided
+                come += divided
+        return tuple(come)
 
-def _reachable(address: str) -> str:
-    """Connecting to an address where nobody is would take minutes."""
-    if address == "auto":
-        known = Path("/tmp/ray/ray_current_cluster")
-        address = os.environ.get("RAY_ADDRESS") or (known.read_text() if known.exists() else "")
-        if not address:
-            raise CannotBuild("no cluster here; start one with ray start, or use --cluster local")
-    host, _, port = address.strip().rpartition(":")
-    try:
-        socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
-    except (OSError, ValueError) as error:
-        raise CannotBuild(
-            f"no cluster at {address}: {error}; use HOST:PORT of its head, auto or local"
-        ) from error
-    return address.strip()
-
-
-@contextlib.contextmanager
-def _handlers_kept() -> Iterator[None]:
-    """Ray replaces them."""
-    handlers = {s: signal.getsignal(s) for s in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+    def _wanted(self, nodes: int) -> int:
+        """How many parts the next of so many nodes should have."""
+        if self._workers is None:
+            return 1
+        have = sum(map(len, self._parts.values()))
+        return max(0, -(-(self._workers - have) // nodes))

@@ -15,7 +15,9 @@ from workers.workshop import Tables
 
 
 class Site(NamedTuple):
-    """Where a build's tables are, and how they are made: what every worker of it has to know."""
+    """Where a build's tables are, and how they are made: what every worker of it has to know.  No
+    place at all if nothing is to be built.
+    """
 
     out: str
     metric: str

@@ -2,9 +2,9 @@
 
     python clustered.py OUT WORKERS [HARM TASK ...]
 
-HARM is `kill`, `two`, `all` (kills so many), `stop` (stops one for longer than its lease) or `end`
-(kills the coordinator); TASK is the kind of call that a worker has just been given.  Each build
-has a directory below OUT, named HARM.TASK or `none`; a line is printed for each: `built`, its
+HARM is `kill`, `two`, `all` (kills so many), `stop` (one, for longer than it may be silent) or
+`end` (kills the coordinator); TASK is the kind of call that a worker has just been given.  Each
+build has a directory below OUT, named HARM.TASK or `none`; a line is printed for each: `built`, its
 name, what was noticed, seconds.  To be run where only loopback is.
 """
 
@@ -14,14 +14,15 @@ import sys
 import time
 from pathlib import Path
 
-from api.ray_crew import Limits, RayCrew, connected
+from api.ray_cluster import connected
+from api.ray_crew import Limits, RayCrew
 from coordinator.build import Request, build
 from coordinator.commands import Call, Task
 from coordinator.crew import Site
-from coordinator.events import Event, LeaseExpired, WorkerLost
+from coordinator.events import Event, WorkerLost
 from workers.material import Material
 
-LEASE_SECONDS = 3.0
+LIFE_SECONDS = 3.0
 HARMED = {"two": 2, "all": 100}  # processes, else one
 DEPTH = 5  # of the pass in which harm is done
 
@@ -30,7 +31,7 @@ class HarmedCrew(RayCrew):
     """Harms whoever is given a certain call, once."""
 
     def __init__(self, site: Site, workers: int, harm: str, kind: str) -> None:
-        super().__init__(site, workers, Limits(step=LEASE_SECONDS, other=4 * LEASE_SECONDS))
+        super().__init__(site, workers, Limits(life=LIFE_SECONDS))
         self._harm, self._kind = harm, kind
         self.noticed: list[str] = []
 
@@ -46,8 +47,8 @@ class HarmedCrew(RayCrew):
 
     def next(self) -> Event:
         event = super().next()
-        if isinstance(event, WorkerLost | LeaseExpired):
-            self.noticed.append(type(event).__name__)
+        if isinstance(event, WorkerLost):
+            self.noticed.append("silence" if "no sign of life" in event.reason else "death")
         return event
 
 

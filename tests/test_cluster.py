@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -31,7 +32,8 @@ HARMS = (
     ("stop", "Win"),
     ("stop", "Lose"),
 )
-LIMIT_SECONDS = 240
+LIMIT_SECONDS = 400
+NAMESPACE = ("unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc")
 
 
 @cache
@@ -39,7 +41,7 @@ def can_cluster() -> bool:
     """Whether Ray is installed, and a child may have a network of its own."""
     if importlib.util.find_spec("ray") is None or shutil.which("unshare") is None:
         return False
-    trial = ["unshare", "-n", "ip", "link", "set", "lo", "up"]
+    trial = [*NAMESPACE, "ip", "link", "set", "lo", "up"]
     return subprocess.run(trial, capture_output=True).returncode == 0
 
 
@@ -50,19 +52,48 @@ needs_cluster = pytest.mark.skipif(
 )
 
 
-def on_loopback(home: Path, *command: str) -> "subprocess.CompletedProcess[str]":
-    """Run a command in a network namespace that has nothing but loopback."""
-    (home / "token").write_text("a" * 32)
-    settings = {"HOME": str(home), "RAY_AUTH_MODE": "token"}
-    settings["RAY_AUTH_TOKEN_PATH"] = str(home / "token")
+def on_loopback(
+    home: Path, *command: str, network: str = ":", settings: Mapping[str, str] | None = None
+) -> "subprocess.CompletedProcess[str]":
+    """Run a command in a network namespace that has loopback, and nothing else unless it is made;
+    the cluster's token is nowhere but where kingpair puts it.  Nothing outlives the command.
+    """
+    settings = {"HOME": str(home)} | dict(settings or {})
+    script = f'ip link set lo up; {network}; "$@"; exit $?'
     return subprocess.run(
-        ["unshare", "-n", "sh", "-c", 'ip link set lo up; exec "$@"', "sh", *command],
+        [*NAMESPACE, "sh", "-c", script, "sh", *command],
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,
         env=child.environment() | settings,
         timeout=LIMIT_SECONDS,
     )
+
+
+@needs_cluster
+@pytest.mark.slow
+def test_a_cluster_of_ones_own_listens_on_loopback_alone(tmp_path: Path) -> None:
+    """Although the machine can be reached from elsewhere."""
+    network = "ip link add v0 type veth peer name v1; ip addr add 10.9.9.9/24 dev v0"
+    network += "; ip link set v0 up; ip link set v1 up; ip route add default via 10.9.9.1"
+    assert guarded(tmp_path, "listening", network) == "127.0.0.1"
+
+
+@needs_cluster
+@pytest.mark.slow
+def test_a_cluster_of_ones_own_lets_no_stranger_in(tmp_path: Path) -> None:
+    """Although Ray was told to trust everybody."""
+    said = guarded(tmp_path, "stranger")
+    assert said.startswith("CannotBuild: cannot use the cluster 127.0.0.1:")
+    assert "token" in said
+
+
+def guarded(home: Path, what: str, network: str = ":") -> str:
+    script = str(Path(__file__).with_name("guarded.py"))
+    trusting = {"RAY_AUTH_MODE": "disabled"}
+    done = on_loopback(home, sys.executable, script, what, network=network, settings=trusting)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout.strip().splitlines()[-1]
 
 
 def clustered(home: Path, out: Path, workers: int, *harms: str, status: int = 0) -> dict[str, str]:
@@ -99,7 +130,7 @@ def test_whoever_dies_or_is_paused_the_bytes_are_the_same(tables: Path, tmp_path
     assert list(seen) == [f"{harm}.{kind}" for harm, kind in HARMS]
     for name, noticed in seen.items():
         assert noticed != "nothing", f"{name}: nobody was harmed"
-        assert ("LeaseExpired" in noticed) == name.startswith("stop")
+        assert ("silence" in noticed) == name.startswith("stop")
         assert tables_of(tmp_path / "out" / name) == wanted(tables), name
 
 
@@ -110,7 +141,7 @@ def test_a_coordinator_that_is_killed_goes_on_with_its_build(
     tables: Path, tmp_path: Path, task: str
 ) -> None:
     out = tmp_path / "out"
-    assert clustered(tmp_path, out, 2, "end", task, status=-signal.SIGKILL) == {}
+    assert clustered(tmp_path, out, 2, "end", task, status=128 + signal.SIGKILL) == {}
     assert clustered(tmp_path, out, 3) == {"none": "nothing"}
     assert tables_of(out / "none") == wanted(tables)
     with Journal(out / "none" / JOURNAL) as journal:

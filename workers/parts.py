@@ -5,7 +5,10 @@
 
 The table grows out of part 0: the others are appended to it, then the end, and then it is given
 its name.  So a table of one part is written once.  Until it has its name what is appended can be
-cut off again, so joining can be repeated; when part 0 is gone the table has its name.
+cut off again, so joining can be repeated; when the part is gone the table has its name.
+
+A part 0 of a former incarnation is copied first, as far as its note says: whoever was given up
+while it joined may come back to life, and must not write into what others publish.
 """
 
 import json
@@ -67,14 +70,22 @@ def write_part(
 
 
 def join(
-    store: Store, name: str, parts: Sequence[str], painter: Painter, identity: Identity
+    store: Store,
+    name: str,
+    parts: Sequence[str],
+    joined: str,
+    painter: Painter,
+    identity: Identity,
 ) -> None:
-    """Make the table of its parts and give it its name."""
+    """Make the table of its parts and give it its name; `joined` is this incarnation's part 0."""
     try:
-        if store.has(name) and not store.has(parts[0]):
+        if store.has(name) and not store.has(joined) and not store.has(parts[0]):
             return
         notes = [_read(store.fetch(_note_of(part))) for part in parts]
-        with open(store.draft(parts[0]), "r+b") as file:
+        if parts[0] != joined:
+            shutil.copyfile(store.fetch(parts[0]), store.here(joined))
+        draft = store.draft(joined) if parts[0] == joined else store.here(joined)
+        with open(draft, "r+b") as file:
             file.truncate(notes[0].bytes)
             file.seek(notes[0].bytes)
             for part in parts[1:]:
@@ -85,7 +96,7 @@ def join(
             file.seek(0, os.SEEK_END)
             file.write(_end(head, painter, identity, notes))
             sync(file)
-        store.rename(parts[0], name)
+        store.rename(joined, name)
     except OSError as error:
         raise cannot_write(f"{store}/{name}", error) from error
 

@@ -159,8 +159,9 @@ class Worker:
         """Make the table of its parts, the incarnations that wrote them; its bytes and digest."""
         name = self._tables.name_of(self.material)
         names = [self._workshop.part(part, at) for part, at in enumerate(parts)]
+        joined = self._workshop.part(0, self.incarnation)
         painter = self._painter(written, self._whole.share.own)
-        join(self._tables.store, name, names, painter, self._identity)
+        join(self._tables.store, name, names, joined, painter, self._identity)
         self._tables.forget(self.material)
         table = self._tables.columns(self.material)
         return table.bytes, table.digest

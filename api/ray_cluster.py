@@ -1,0 +1,139 @@
+"""The cluster that a build runs on: one of its own, the one this machine is part of, or another.
+
+    local         started here, ended with the build
+    auto          what RAY_ADDRESS or Ray's own note on this machine names
+    HOST:PORT     the head of a cluster
+
+Closed by default.  A cluster of our own is not reachable from outside: all its processes listen on
+loopback alone, which is looked at and not hoped for, and whoever speaks to it must have its token.
+A cluster that was started by others listens where they let it, and Ray binds to all interfaces
+unless it is told otherwise; its token, if it has one, is taken from where Ray looks for it.
+
+Every wait has a limit: connecting to an address where nobody is, or somebody else, would take Ray
+minutes.
+"""
+
+import logging
+import os
+import secrets
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray._private import ray_constants
+
+from workers.errors import CannotBuild
+
+STORE_BYTES = 512 << 20  # of the object store of a cluster of our own
+CONNECT_SECONDS = 5.0
+NOTE = Path("/tmp/ray/ray_current_cluster")
+# What a client of HTTP/2 says first, and the frame that any server answers with.
+_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+_SETTINGS = 4
+_LOOPBACK = {"127.0.0.1", "::1"}
+
+
+@contextmanager
+def connected(where: str, cores: int, store: int = STORE_BYTES) -> Iterator[None]:
+    """The cluster that `where` names, for as long as it is needed."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_worker_niceness", "0")
+    with _handlers_kept():
+        try:
+            if where == "local":
+                _start(cores, store)
+            else:
+                _init(address=_reachable(where))
+        except CannotBuild:
+            raise
+        except Exception as error:  # no shutdown then: Ray would wait for it for ever
+            raise CannotBuild(
+                f"cannot use the cluster {where}: {line(error)}; it takes the cluster's token "
+                "(RAY_AUTH_TOKEN) and the same versions of Ray and Python"
+            ) from error
+    try:
+        yield
+    finally:
+        with _handlers_kept():
+            ray.shutdown()
+
+
+def line(error: BaseException) -> str:
+    """What Ray says, in one line."""
+    return " ".join(str(error).split())[:300] or type(error).__name__
+
+
+def _init(**settings: Any) -> None:
+    ray.init(**settings, log_to_driver=False, logging_level=logging.ERROR)
+
+
+# ---- a cluster of our own ----
+
+
+def _start(cores: int, store: int) -> None:
+    _ask_for_a_token()
+    is_for_others = ray_constants.ENABLE_RAY_CLUSTER
+    # As Ray does by itself where a firewall would ask: the node's address is that of loopback.
+    ray_constants.ENABLE_RAY_CLUSTER = False
+    try:
+        _init(address="local", num_cpus=cores, include_dashboard=False, object_store_memory=store)
+    finally:
+        ray_constants.ENABLE_RAY_CLUSTER = is_for_others
+    for node in ray.nodes():
+        if node["NodeManagerAddress"] not in _LOOPBACK:
+            address = node["NodeManagerAddress"]
+            raise CannotBuild(f"Ray listens on {address}, not on loopback alone; not used")
+
+
+def _ask_for_a_token() -> None:
+    """Ray checks tokens on a cluster of its own unless it is told not to; ours it is never told.
+    The token is made here and goes to Ray's processes in their environment, not into a file.
+    """
+    os.environ.pop("RAY_AUTH_MODE", None)
+    if not os.environ.get("RAY_AUTH_TOKEN_PATH"):
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+
+
+# ---- a cluster of others ----
+
+
+def _reachable(where: str) -> str:
+    address = _known() if where == "auto" else where.strip()
+    host, _, port = address.rpartition(":")
+    try:
+        with closing(socket.create_connection((host, int(port)), CONNECT_SECONDS)) as connection:
+            connection.settimeout(CONNECT_SECONDS)
+            connection.sendall(_PREFACE)
+            answer = connection.recv(9, socket.MSG_WAITALL)
+    except (OSError, ValueError) as error:
+        raise CannotBuild(
+            f"no cluster at {address}: {error}; use HOST:PORT of its head, auto or local"
+        ) from error
+    if len(answer) < 9 or answer[3] != _SETTINGS:
+        raise CannotBuild(
+            f"no cluster at {address}: what answers there is not Ray; "
+            "use HOST:PORT of its head, auto or local"
+        )
+    return address
+
+
+def _known() -> str:
+    noted = NOTE.read_text() if NOTE.exists() else ""
+    if address := os.environ.get("RAY_ADDRESS") or noted:
+        return address.strip()
+    raise CannotBuild("no cluster here; start one with ray start, or use --cluster local")
+
+
+@contextmanager
+def _handlers_kept() -> Iterator[None]:
+    """Ray replaces them."""
+    handlers = {s: signal.getsignal(s) for s in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
