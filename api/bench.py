@@ -13,7 +13,7 @@ from typing import Any
 
 import typer
 
-from api import bench_constants
+from api import bench_constants, bench_service
 from api.bandwidth import Rate, copy_bandwidth
 from api.bench_figures import Figure, figures
 from api.bench_steps import KING_ALONE, SUBJECT, Steps
@@ -40,12 +40,15 @@ def run(
     full: bool = False,
     signature: bool = False,
     constants: bool = False,
+    service: float | None = None,
 ) -> None:
     """Measure and print, a section as soon as it is measured; as JSON, one object at the end."""
     if signature:
         _only_signature(json)
     elif constants:
         _only_constants(json, full)
+    elif service is not None:
+        _only_service(json, service)
     elif json:
         typer.echo(json_.dumps(_measured(quick, full), indent=2))
     else:
@@ -69,6 +72,16 @@ def _only_constants(json: bool, full: bool) -> None:
     found = bench_constants.measured(full)
     for line in [json_.dumps(found._asdict(), indent=2)] if json else bench_constants.text(found):
         typer.echo(line)
+
+
+def _only_service(json: bool, minutes: float) -> None:
+    """What a service does here; its soak takes so many minutes."""
+    found = bench_service.figures(minutes)
+    if json:
+        typer.echo(json_.dumps([_figure_json(figure) for figure in found], indent=2))
+        return
+    for figure in found:
+        typer.echo(_figure_text(figure))
 
 
 # ---- measuring ----

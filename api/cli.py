@@ -87,6 +87,19 @@ Port = Annotated[
         min=0, max=65535, metavar="PORT", show_default="8000", help="0 for any that is free."
     ),
 ]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WHERE",
+        help="Build with Ray: local, auto (the cluster this machine is in) or HOST:PORT.",
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="N", show_default="one a node", help="Workers of the cluster at most."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="For programs: print JSON.")]
 Level = Annotated[
     str | None,
@@ -169,19 +182,8 @@ def build(
     verify: Annotated[
         bool, typer.Option(help="Prove each table by forward moves once it is written.")
     ] = True,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WHERE",
-            help="Build with Ray: local, auto (the cluster this machine is in) or HOST:PORT.",
-        ),
-    ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="N", show_default="one a node", help="Workers of the cluster at most."
-        ),
-    ] = None,
+    cluster: Cluster = None,
+    workers: Workers = None,
     as_json: AsJson = False,
     level: Level = None,
 ) -> None:
@@ -206,7 +208,8 @@ def build(
     from coordinator.build import Request
     from coordinator.build import build as run
 
-    settings = arguments.settings(context, tables=out, threads=threads, memory=memory, level=level)
+    flags = {"tables": out, "threads": threads, "memory": memory, "level": level}
+    settings = arguments.settings(context, **flags, cluster=cluster, workers=workers)
     request = Request(
         arguments.materials_of(materials or (), men),
         settings.tables,
@@ -216,10 +219,10 @@ def build(
         force=force,
         compact=compact,
         verify=verify,
-        workers=workers or 1,
+        workers=settings.workers or 1,
     )
     try:
-        with hiring(cluster, request.threads, workers) as hire:
+        with hiring(settings.cluster, request.threads, settings.workers) as hire:
             for each in metric or [Metric.DTC]:
                 with watching(typer.echo, settings.tables, as_json) as listen:
                     run(replace(request, metric=each), listen, hire)
@@ -446,7 +449,14 @@ def serve(
     tables: Tables = None,
     host: Host = None,
     port: Port = None,
+    threads: Threads = None,
+    memory: Memory = None,
     cache: Cache = None,
+    cluster: Cluster = None,
+    workers: Workers = None,
+    in_process: Annotated[
+        bool, typer.Option("--in-process", help="Build without Ray, whatever the settings say.")
+    ] = False,
     state: token_command.State = None,
     names: Annotated[
         list[str] | None,
@@ -454,8 +464,9 @@ def serve(
     ] = None,
     verbose: Annotated[bool | None, typer.Option("--verbose", help="Log every request.")] = None,
 ) -> None:
-    """Answer over HTTP, with a page to explore the tables on.
+    """Answer over HTTP, with a page to build on and to explore the tables.
 
+    Builds run in a process of their own, and go on where they were when it is started again.
     Speaks Lichess's interface too: a client of it needs only another host.  Tables that are added
     to the directory or removed from it are noticed.  The log, JSON, goes to stderr.
 
@@ -464,12 +475,16 @@ def serve(
       kingpair serve
       kingpair serve --tables /data/tables --port 8080
       kingpair serve --host 0.0.0.0 --name tables.lab
+      kingpair serve --cluster auto --workers 8
     """
     from api.service.serve import serve as run
 
+    if in_process and cluster is not None:
+        raise typer.BadParameter("one or the other", param_hint="--in-process, --cluster")
     flags = {"tables": tables, "host": host, "port": port, "cache": cache, "verbose": verbose}
+    flags |= {"threads": threads, "memory": memory, "cluster": cluster, "workers": workers}
     found = arguments.settings(context, **flags, state=state, names=names or None)
-    run(found, typer.echo)
+    run(replace(found, cluster=None) if in_process else found, typer.echo)
 
 
 @app.command()
@@ -555,6 +570,12 @@ def bench(
         bool,
         typer.Option("--constants", help="What kingpair model computes with; --full: of six men."),
     ] = False,
+    service: Annotated[
+        bool, typer.Option("--service", help="The service alone: probes, events, watchers.")
+    ] = False,
+    minutes: Annotated[
+        float, typer.Option(min=0, metavar="N", help="For how long 50 watchers stay.")
+    ] = 0.5,
     as_json: AsJson = False,
     level: Level = None,
 ) -> None:
@@ -568,11 +589,19 @@ def bench(
       kingpair bench --level v3 --json
       kingpair bench --signature
       kingpair bench --constants --full --json > here.json
+      kingpair bench --service --minutes 10
     """
     from api.bench import run
 
     arguments.settings(context, level=level)
-    run(json=as_json, quick=quick, full=full, signature=signature, constants=constants)
+    run(
+        json=as_json,
+        quick=quick,
+        full=full,
+        signature=signature,
+        constants=constants,
+        service=minutes if service else None,
+    )
 
 
 for command in (*modelling.COMMANDS, *study.COMMANDS):

@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 from workers.errors import (
     BadMaterial,
     BadPosition,
+    BadRequest,
     BadSelection,
     BadSettings,
     BadToken,
@@ -45,6 +46,7 @@ class ExitCode(IntEnum):
 EXIT_CODES: dict[type[KingpairError], ExitCode] = {
     BadMaterial: ExitCode.BAD_INPUT,
     BadPosition: ExitCode.BAD_INPUT,
+    BadRequest: ExitCode.BAD_INPUT,
     BadSelection: ExitCode.BAD_INPUT,
     BadSettings: ExitCode.BAD_INPUT,
     BadToken: ExitCode.BAD_INPUT,

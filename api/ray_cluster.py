@@ -18,6 +18,7 @@ import os
 import secrets
 import signal
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -130,7 +131,10 @@ def _known() -> str:
 
 @contextmanager
 def _handlers_kept() -> Iterator[None]:
-    """Ray replaces them."""
+    """Ray replaces them; on another thread than the main one it cannot, and neither can we."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     handlers = {s: signal.getsignal(s) for s in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield

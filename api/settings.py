@@ -30,7 +30,7 @@ from annotated_types import Ge, Gt, Interval
 
 from workers.errors import BadSettings
 from workers.limits import cores
-from workers.store import shown
+from workers.store import shown, uri_of
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -122,9 +122,20 @@ class Settings:
         5000.0, "positions that each client may ask for, a hundred of a batch counting as one"
     )
 
+    cluster: str | None = setting(
+        None, "where builds run with Ray: local, auto or HOST:PORT; in process if not set"
+    )
+    workers: Annotated[int, Ge(1)] | None = setting(None, "workers of the cluster at most")
+    materials_per_build: Annotated[int, Ge(1)] = setting(100, "materials of one build at most")
+    queued_builds: Annotated[int, Ge(1)] = setting(100, "builds that may wait for their turn")
+
     @property
     def state_directory(self) -> Path:
-        return self.state or self.tables
+        if self.state is not None or uri_of(self.tables) is None:
+            return self.state or self.tables
+        # A database lies on a disk, whatever store the tables are in.
+        home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+        return Path(home, "kingpair")
 
 
 KNOWN: Mapping[str, Field[Any]] = MappingProxyType({each.name: each for each in fields(Settings)})

@@ -5,14 +5,14 @@ says it too, and which incarnations were ever given out; a request that was made
 build, and goes on with it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from coordinator.commands import Assigned, Command
+from coordinator.commands import Assigned, Became, Command, Record, TablePublished
 from coordinator.events import Admitted, Event, Interrupted, Restarted, RetryRequested
 from coordinator.request import Request
 from coordinator.state import Build, State
@@ -49,26 +49,14 @@ class Forgetful:
 
 
 class Journaled:
-    """A build in a journal: begun, or gone on with if it was asked for before and has not ended
-    well.
-    """
+    """A build in a journal: begun, or gone on with if it has not ended well."""
 
-    def __init__(self, journal: "Journal", request: Request) -> None:
-        self._journal = journal
-        key = _key_of(request)
-        for number in range(len(journal.builds()) + 1):
-            submitted = journal.submit(f"build{len(journal.builds())}", f"{key}#{number}", key)
-            self.build = journal.replay(submitted.name)
-            if self.build.state is not State.SUCCEEDED and (request.resume or self._is_new):
-                break
+    def __init__(self, journal: "Journal", build: Build) -> None:
+        self._journal, self.build = journal, build
         self.first = self._first()
 
-    @property
-    def _is_new(self) -> bool:
-        return self.build.state is State.QUEUED
-
     def _first(self) -> Sequence[Event]:
-        if self._is_new:
+        if self.build.state is State.QUEUED:
             return (Admitted(),)
         retried = RetryRequested("asked for again")
         if self.build.state.has_ended:
@@ -92,12 +80,71 @@ class Journaled:
         )
 
 
+class Heard:
+    """A build of a foreman, who hears of every step.  Its events are forgotten if they can be: in
+    one process, where the pass logs say how far it came.  That the foreman is stopped is no event
+    of the build: the next one goes on with it.
+    """
+
+    def __init__(
+        self,
+        journal: "Journal",
+        name: str,
+        is_kept: bool,
+        is_stopping: Callable[[], bool],
+        hear: Callable[[Build, bool], None],
+    ) -> None:
+        self._journal, self._is_stopping, self._hear = journal, is_stopping, hear
+        self._kept: Journaled | None = None
+        self.build = Build(name)
+        self.first: Sequence[Event] = (Admitted(),)
+        if is_kept:
+            journal.submit(name, name, "{}")
+            self._kept = Journaled(journal, journal.replay(name))
+            self.build, self.first = self._kept.build, self._kept.first
+
+    def advance(self, build: Build, event: Event) -> tuple[Build, list[Command]]:
+        if isinstance(event, Interrupted) and self._is_stopping():
+            return step(build, event)
+        if self._kept is not None:
+            after, commands = self._kept.advance(build, event)
+        else:
+            after, commands = step(build, event)
+            self._note(build, commands)
+        self._hear(after, any(isinstance(command, Record) for command in commands))
+        return after, commands
+
+    def incarnation(self, domain: str) -> int:
+        return 0 if self._kept is None else self._kept.incarnation(domain)
+
+    def _note(self, build: Build, commands: Sequence[Command]) -> None:
+        records = [command for command in commands if isinstance(command, Record)]
+        if records:
+            # Passes are durable in their logs already.
+            synced = any(isinstance(record, Became | TablePublished) for record in records)
+            self._journal.note(build.name, records, synced)
+
+
 @contextmanager
 def journaled(out: Path, request: Request) -> "Iterator[Journaled]":
     from coordinator.journal import Journal
 
     with closing(Journal(out / JOURNAL)) as journal:
-        yield Journaled(journal, request)
+        yield Journaled(journal, _asked_for(journal, request))
+
+
+def _asked_for(journal: "Journal", request: Request) -> Build:
+    """The build that was asked for by such a request before, if it has not succeeded; or a new
+    one.
+    """
+    key = _key_of(request)
+    for number in range(len(journal.builds()) + 1):
+        submitted = journal.submit(f"build{len(journal.builds())}", f"{key}#{number}", key)
+        build = journal.replay(submitted.name)
+        is_new = build.state is State.QUEUED
+        if build.state is not State.SUCCEEDED and (request.resume or is_new):
+            break
+    return build
 
 
 def _key_of(request: Request) -> str:

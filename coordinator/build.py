@@ -63,38 +63,34 @@ def build(
     if hire is None and uri_of(request.out) is None and not request.out.exists():
         check_memory(estimates(request, waves(request.materials)), request.memory)
     with ExitStack() as stack:
-        directory = Tables(request.out, request.metric)
-        stack.callback(directory.close)
-        check_store(directory.store, ())
-        stack.enter_context(directory.store.hold())
-        if hire is None:
-            _in_process(request, directory, listen, control)
-        else:
-            _on_a_cluster(request, directory, listen, hire, control)
+        tables = Tables(request.out, request.metric)
+        stack.callback(tables.close)
+        check_store(tables.store, ())
+        stack.enter_context(tables.store.hold())
+        book: Book = Forgetful()
+        if hire is not None:
+            book = stack.enter_context(journaled(tables.store.root, request))
+        crew, policy = crew_of(request, tables, hire), policy_of(request, tables, hire)
+        Builder(request, tables, listen, crew, book, policy).run(control)
 
 
-def _in_process(request: Request, directory: Tables, listen: Listener, control: Control) -> None:
-    """A directory that fails will fail again: what was committed is kept, and the same request
-    goes on.  A store behind a network may do better the next time.
-    """
-    attempts, setbacks = (1, 0) if directory.store.is_local else (3, 2)
-    policy = Policy(grain=request.grain, attempts=attempts, setbacks=setbacks)
-    crew = Local(_site(request), directory, request.workers, request.threads)
-    Builder(request, directory, listen, crew, Forgetful(), policy).run(control)
-
-
-def _on_a_cluster(
-    request: Request, directory: Tables, listen: Listener, hire: Hire, control: Control
-) -> None:
-    with journaled(directory.store.root, request) as book:
-        crew = hire(_site(request), directory)
-        policy = Policy(grain=request.grain)
-        Builder(request, directory, listen, crew, book, policy).run(control)
-
-
-def _site(request: Request) -> Site:
+def crew_of(request: Request, tables: Tables, hire: Hire | None) -> Crew:
+    """Threads of this process, or whoever is hired."""
     where = request.out if uri_of(request.out) else request.out.absolute()
-    return Site(str(where), request.metric, request.compact)
+    site = Site(str(where), request.metric, request.compact)
+    if hire is None:
+        return Local(site, tables, request.workers, request.threads)
+    return hire(site, tables)
+
+
+def policy_of(request: Request, tables: Tables, hire: Hire | None) -> Policy:
+    """In one process, a directory that fails will fail again: what was committed is kept, and the
+    same request goes on.  A store behind a network may do better the next time.
+    """
+    if hire is not None:
+        return Policy(grain=request.grain)
+    attempts, setbacks = (1, 0) if tables.store.is_local else (3, 2)
+    return Policy(grain=request.grain, attempts=attempts, setbacks=setbacks)
 
 
 class Builder:

@@ -17,7 +17,7 @@ entry or the number of a part.  So a worker of a former incarnation overwrites n
 
 from dataclasses import dataclass
 
-from coordinator.domains import Stretch
+from coordinator.domains import Logged, Stretch
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +172,15 @@ class Became:
 
 
 @dataclass(frozen=True, slots=True)
+class WavesPlanned:
+    """What is to be built, wave by wave, what is there, and what is logged already."""
+
+    waves: tuple[tuple[str, ...], ...]
+    present: tuple[str, ...]
+    logged: tuple[Logged, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Assigned:
     """A domain has got workers: how many partitions on which node, for worker 0, 1, ..."""
 
@@ -233,8 +242,16 @@ class Repeated:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """Nobody wants to see this build any more; the journal keeps it."""
+
+    reason: str
+
+
 Record = (
     Became
+    | WavesPlanned
     | Assigned
     | PassCommitted
     | PartWritten
@@ -242,5 +259,6 @@ Record = (
     | TableVerified
     | SetBack
     | Repeated
+    | Deleted
 )
 Command = MakePlan | Do | AwaitNodes | Clear | Record

@@ -1,4 +1,4 @@
-"""What is asked of a build while it runs, from another thread: cancel, pause, resume.
+"""What is asked of a build while it runs, from another thread: cancel, pause, resume, interrupt.
 
 What is asked before the build has begun is kept until it does.  Asking never waits: the build heeds
 it after the event at hand.
@@ -7,7 +7,13 @@ it after the event at hand.
 from collections.abc import Callable
 from threading import Lock
 
-from coordinator.events import CancelRequested, Event, PauseRequested, ResumeRequested
+from coordinator.events import (
+    CancelRequested,
+    Event,
+    Interrupted,
+    PauseRequested,
+    ResumeRequested,
+)
 
 
 class Control:
@@ -28,6 +34,10 @@ class Control:
 
     def resume(self, reason: str = "asked for") -> None:
         self._ask(ResumeRequested(reason))
+
+    def interrupt(self, reason: str) -> None:
+        """End it for now: whoever performs it has to go."""
+        self._ask(Interrupted(reason))
 
     def connect(self, put: Callable[[Event], None]) -> None:
         """From now on the build hears at once."""

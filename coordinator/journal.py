@@ -2,7 +2,7 @@
 
     builds    name | key | request | time          what was asked for; a key is one build for ever
     events    build | seq | time | kind | body | check
-    records   build | seq | place | kind | body    what an event settled: commits, states, workers
+    records   id | build | seq | time | kind | body    what was settled: commits, states, workers
 
 An event and its records are one transaction.  `check` is a CRC over the event and the check before
 it, so a row that is altered or missing is noticed.  Events with records are synced to disk before
@@ -11,7 +11,9 @@ again.  The others are merely written: a power failure loses at most the last st
 were under way, a crash of the process loses nothing.
 
 State, history and progress are folds: `replay` folds the events of a build into its state, the
-records are its history.  One process writes, and holds a lock beside the file; any may read.
+records are its history.  Of a build in one process, whose pass logs say how far it came, records
+alone are noted, with 0 for the event.  The ids of records are one increasing sequence over all
+builds.  One process writes, and holds a lock beside the file; any may read.
 """
 
 import fcntl
@@ -33,7 +35,7 @@ from coordinator.state import Build
 from coordinator.step import fold, step
 from workers.errors import CannotBuild
 
-VERSION = 1
+VERSION = 2
 _WAIT_SECONDS = 5.0  # for another program that holds the database for a moment
 
 _SCHEMA = """
@@ -45,9 +47,10 @@ create table events (
     kind text not null, body text not null, "check" integer not null, primary key (build, seq)
 ) strict, without rowid;
 create table records (
-    build text not null, seq integer not null, place integer not null,
-    kind text not null, body text not null, primary key (build, seq, place)
-) strict, without rowid;
+    id integer primary key, build text not null, seq integer not null, time real not null,
+    kind text not null, body text not null
+) strict;
+create index records_of_builds on records (build, id);
 """
 _APPEND_ONLY = "".join(
     f"create trigger {table}_{verb} before {verb} on {table} begin "
@@ -77,6 +80,16 @@ class Submitted(NamedTuple):
 class Entry(NamedTuple):
     """A record, when it was settled and by which event."""
 
+    seq: int
+    time: float
+    record: Record
+
+
+class Row(NamedTuple):
+    """A record in the sequence of all of them."""
+
+    id: int
+    build: str
     seq: int
     time: float
     record: Record
@@ -124,13 +137,17 @@ class Journal:
         kind, body = _written(event, _EVENTS)
         with self._lock, self._transaction(bool(records)) as database:
             seq, before = self._end(build)
-            check = _check(before, kind, body)
-            row = (build, seq + 1, self._clock(), kind, body, check)
+            check, now = _check(before, kind, body), self._clock()
+            row = (build, seq + 1, now, kind, body, check)
             database.execute("insert into events values (?, ?, ?, ?, ?, ?)", row)
-            rows = [(build, seq + 1, i, *_written(r, _RECORDS)) for i, r in enumerate(records)]
-            database.executemany("insert into records values (?, ?, ?, ?, ?)", rows)
+            _enter(database, build, seq + 1, now, records)
         self._last[build] = seq + 1, check
         return seq + 1
+
+    def note(self, build: str, records: Sequence[Record], synced: bool) -> None:
+        """Add what was settled, of a build whose events are not kept."""
+        with self._lock, self._transaction(synced) as database:
+            _enter(database, build, 0, self._clock(), records)
 
     # ---- reading ----
 
@@ -141,12 +158,14 @@ class Journal:
 
     def events(self, build: str) -> Iterator[Event]:
         """All that happened to a build, checked."""
-        check = 0
+        check = seq = 0
         for at, (seq, kind, body, stated) in enumerate(self._event_rows(build), 1):
             check = _check(check, kind, body)
             if (at, check) != (seq, stated):
                 raise self._damaged(f"event {at} of build {build} is altered or missing")
             yield self._read(kind, body, _EVENTS)
+        if seq < (settled := self._last_settled(build)):
+            raise self._damaged(f"event {settled} of build {build} is missing")
 
     def replay(self, build: str) -> Build:
         """The state of a build: the fold of its events."""
@@ -154,13 +173,16 @@ class Journal:
 
     def history(self, build: str, after: int = 0) -> list[Entry]:
         """What was settled by the events after a number, in order."""
-        query = (
-            "select seq, time, records.kind, records.body from records join events "
-            "using (build, seq) where build = ? and seq > ? order by seq, place"
-        )
+        query = "select seq, time, kind, body from records where build = ? and seq > ? order by id"
         with self._told(), self._lock:
             rows = self._database.execute(query, (build, after)).fetchall()
         return [Entry(seq, at, self._read(kind, body, _RECORDS)) for seq, at, kind, body in rows]
+
+    def rows(self, after: int = 0, limit: int = -1) -> list[Row]:
+        """The records of all builds that come after one, in order."""
+        with self._told(), self._lock:
+            found = self._database.execute(ROWS, (after, limit)).fetchall()
+        return [row_of(self.path, *row) for row in found]
 
     # ---- the database ----
 
@@ -224,6 +246,12 @@ class Journal:
         with self._told(), self._lock:
             return self._database.execute(query, (build,)).fetchall()
 
+    def _last_settled(self, build: str) -> int:
+        query = "select coalesce(max(seq), 0) from records where build = ?"
+        with self._told(), self._lock:
+            (last,) = self._database.execute(query, (build,)).fetchone()
+        return int(last)
+
     def _end(self, build: str) -> tuple[int, int]:
         if build not in self._last:
             query = 'select seq, "check" from events where build = ? order by seq desc limit 1'
@@ -232,17 +260,10 @@ class Journal:
         return self._last[build]
 
     def _read(self, kind: str, body: str, kinds: Mapping[str, TypeAdapter[Any]]) -> Any:
-        try:
-            return kinds[kind].validate_json(body)
-        except (KeyError, ValidationError) as error:
-            raise self._damaged(f"it has a {kind!r} that this program cannot read") from error
+        return _value(self.path, kind, body, kinds)
 
     def _damaged(self, what: str) -> DamagedJournal:
-        said = " ".join(what.split())
-        return DamagedJournal(
-            f"the journal {self.path} is damaged: {said}; move it away and submit the builds "
-            "again, tables and pass logs are kept"
-        )
+        return _damaged(self.path, what)
 
 
 def advance(journal: Journal, build: Build, event: Event) -> tuple[Build, list[Command]]:
@@ -276,6 +297,37 @@ def _hold(path: Path) -> int:
             f"another coordinator holds {path}; stop it or choose another directory"
         ) from None
     return held
+
+
+ROWS = "select id, build, seq, time, kind, body from records where id > ? order by id limit ?"
+
+
+def _enter(
+    database: sqlite3.Connection, build: str, seq: int, now: float, records: Sequence[Record]
+) -> None:
+    rows = [(build, seq, now, *_written(record, _RECORDS)) for record in records]
+    database.executemany(
+        "insert into records (build, seq, time, kind, body) values (?, ?, ?, ?, ?)", rows
+    )
+
+
+def row_of(path: Path, number: Any, build: Any, seq: Any, at: Any, kind: Any, body: Any) -> Row:
+    return Row(number, build, seq, at, _value(path, kind, body, _RECORDS))
+
+
+def _value(path: Path, kind: str, body: str, kinds: Mapping[str, TypeAdapter[Any]]) -> Any:
+    try:
+        return kinds[kind].validate_json(body)
+    except (KeyError, ValidationError) as error:
+        raise _damaged(path, f"it has a {kind!r} that this program cannot read") from error
+
+
+def _damaged(path: Path, what: str) -> DamagedJournal:
+    said = " ".join(what.split())
+    return DamagedJournal(
+        f"the journal {path} is damaged: {said}; move it away and submit the builds again, tables "
+        "and pass logs are kept"
+    )
 
 
 def _check(before: int, kind: str, body: str) -> int:

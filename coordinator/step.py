@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from coordinator.commands import Command, Repeatable
+from coordinator.commands import Command, Repeatable, WavesPlanned
 from coordinator.domains import Domain, Logged, Plan
 from coordinator.events import (
     Admitted,
@@ -131,7 +131,19 @@ def _planned(build: Build, event: Planned, out: Out) -> Build:
     build = replace(build, plan=event.plan, runs=runs)
     present = sum(run.table is not None for run in runs.values())
     reason = f"{len(runs) - present} tables to build, {present} are there"
+    out.append(_waves(event.plan, runs))
     return started(became(build, State.RUNNING, reason, out), out)
+
+
+def _waves(plan: Plan, runs: Mapping[str, Run]) -> WavesPlanned:
+    waves = sorted({domain.wave for domain in plan.domains})
+    named = (
+        tuple(d.name for d in plan.domains if d.wave == wave and runs[d.name].table is None)
+        for wave in waves
+    )
+    there = tuple(name for name, run in runs.items() if run.table is not None)
+    logged = tuple(found for found in plan.logged if any(passes for _, passes in found.passes))
+    return WavesPlanned(tuple(filter(None, named)), there, logged)
 
 
 def _unplannable(build: Build, event: Unplannable, out: Out) -> Build:

@@ -1,13 +1,16 @@
 """The service as the tests meet it: a client of the application, or a process of its own."""
 
+import json
 import os
 import re
+import resource
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NamedTuple
 
 from starlette.testclient import TestClient
 
@@ -52,19 +55,70 @@ def refused(answer: Any, status: int, kind: str) -> str:
     return str(body["detail"])
 
 
+class Told(NamedTuple):
+    """An event of a stream."""
+
+    id: str | None
+    event: str
+    data: Any
+
+
+def told(stream: IO[bytes]) -> Iterator[Told]:
+    """The events of a stream, as a browser takes it apart."""
+    fields: dict[str, str] = {}
+    for line in stream:
+        text = line.decode().rstrip("\n")
+        if text.startswith(":"):
+            continue
+        if text:
+            name, _, value = text.partition(": ")
+            fields[name] = value
+            continue
+        if "data" in fields:
+            yield Told(fields.get("id"), fields["event"], json.loads(fields["data"]))
+        fields = {}
+
+
+def until(is_so: Callable[[], Any], seconds: float = 60) -> Any:
+    """What is so at last; there is a limit to waiting."""
+    end = time.monotonic() + seconds
+    while not (found := is_so()):
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+    return found
+
+
+def over(client: TestClient, name: str) -> Any:
+    """A build once it has ended."""
+
+    def ended() -> Any:
+        build = got(client, f"/api/v1/builds/{name}")
+        return build if build["ended"] is not None else None
+
+    return until(ended)
+
+
 def command(*words: str) -> list[str]:
     return [sys.executable, "-m", "api.cli", "serve", *words]
 
 
-def running(*words: str) -> "AbstractContextManager[tuple[subprocess.Popen[str], str]]":
-    return started(command(*words), ROOT, {"PYTHONPATH": str(ROOT)})
+def running(
+    *words: str, files: int = 0
+) -> "AbstractContextManager[tuple[subprocess.Popen[str], str]]":
+    return started(command(*words), ROOT, {"PYTHONPATH": str(ROOT)}, files)
 
 
 @contextmanager
 def started(
-    words: list[str], at: Path, settings: dict[str, str]
+    words: list[str], at: Path, settings: dict[str, str], files: int = 0
 ) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The process and the address that it prints."""
+    """The process and the address that it prints; it may have so many files open, if not as many
+    as we.
+    """
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+
     environment = os.environ | {"PYTHONUNBUFFERED": "1"} | settings
     with subprocess.Popen(
         words,
@@ -73,6 +127,7 @@ def started(
         text=True,
         env=environment,
         cwd=at,
+        preexec_fn=limited if files else None,
     ) as process:
         try:
             assert process.stdout is not None

@@ -254,7 +254,7 @@ def test_a_journal_of_another_version_is_refused_with_both_versions(written: Pat
     database = sqlite3.connect(written)
     database.execute("pragma user_version = 7")
     database.close()
-    with pytest.raises(DamagedJournal, match="version 7, this program reads 1"):
+    with pytest.raises(DamagedJournal, match="version 7, this program reads 2"):
         Journal(written)
 
 

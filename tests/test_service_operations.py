@@ -68,6 +68,14 @@ def test_every_route_is_described(client: TestClient) -> None:
         "/readyz",
         "/version",
         "/api/v1/session",
+        "/api/v1/plan",
+        "/api/v1/builds",
+        "/api/v1/builds/{id}",
+        "/api/v1/builds/{id}/cancel",
+        "/api/v1/builds/{id}/retry",
+        "/api/v1/builds/{id}/events",
+        "/api/v1/events",
+        "/api/v1/partitions",
         "/metrics",
     } == set(described["paths"])
     answers = [

@@ -5,6 +5,7 @@
     KingpairError
     ├── BadMaterial (ValueError)        a name that is no material, or not solved yet
     ├── BadPosition (ValueError)        a FEN that does not parse, or a position the rules forbid
+    ├── BadRequest (ValueError)         a cursor, key or number of an event that is none of ours
     ├── BadSelection (ValueError)       positions that cannot be, or more than a table has
     ├── BadSettings (ValueError)        a setting that is unknown or cannot be; says where it stands
     ├── BadToken (ValueError)           a token that cannot be made, or that there is none of
@@ -35,6 +36,10 @@ class BadMaterial(KingpairError, ValueError):
 
 class BadPosition(KingpairError, ValueError):
     """A FEN that does not parse, or a position that the rules forbid."""
+
+
+class BadRequest(KingpairError, ValueError):
+    """A cursor, a key or the number of an event that the service never gave out."""
 
 
 class BadSelection(KingpairError, ValueError):

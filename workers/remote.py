@@ -28,7 +28,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from workers.errors import CannotBuild
-from workers.store import shown
+from workers.store import StoreHeld, shown
 
 LEASE = ".kingpair.lease"
 CHECK = ".kingpair.check"
@@ -273,13 +273,13 @@ class RemoteStore:
         """Who finds no lease, or one that nobody renews, writes his own; the last one has it."""
         holder = self._holder()
         if holder is not None and not holder.is_gone and self._age() < LEASE_SECONDS:
-            raise CannotBuild(
+            raise StoreHeld(
                 f"another build is writing to {self} ({holder}); wait for it, or for a minute if "
                 "it was killed, or choose another --out"
             )
         self._write(LEASE, owner.json())
         if self._holder() != owner:
-            raise CannotBuild(f"another build has just begun to write to {self}; wait for it")
+            raise StoreHeld(f"another build has just begun to write to {self}; wait for it")
 
     def _renew(self, owner: Owner, over: Event) -> None:
         while not over.wait(RENEW_SECONDS):

@@ -35,6 +35,10 @@ from workers.errors import CannotBuild
 _URI = re.compile(r"(s3|gs|gcs|hdfs|viewfs|abfs|abfss|file):/+(.*)", re.DOTALL)
 
 
+class StoreHeld(CannotBuild):
+    """Another build writes there; it will end."""
+
+
 class Store(Protocol):
     """What a build needs of the place it writes to."""
 
@@ -75,7 +79,7 @@ class Store(Protocol):
         """Bytes that are free, if it can tell."""
 
     def hold(self) -> AbstractContextManager[None]:
-        """CannotBuild if another build holds it."""
+        """StoreHeld if another build holds it."""
 
     def close(self) -> None:
         """Nothing more is asked of it: what lay here to be written can go."""
@@ -181,7 +185,7 @@ class LocalStore:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
         except BlockingIOError:
-            raise CannotBuild(
+            raise StoreHeld(
                 f"another build is writing to {self.root}; wait for it or choose another --out"
             ) from None
         finally:

@@ -22,7 +22,7 @@ from api.service.problems import (
     NOT_READY,
     TOO_MANY,
     UNAUTHORIZED,
-    Kind,
+    Refused,
     refusal,
 )
 from workers.errors import CannotServe
@@ -44,11 +44,6 @@ class Asker(NamedTuple):
         if not self.required:
             return tokens.Scope.ADMIN
         return self.token.scope if self.token else None
-
-
-class Refused(Exception):
-    def __init__(self, kind: Kind, detail: str, headers: dict[str, str] | None = None) -> None:
-        self.kind, self.detail, self.headers = kind, detail, headers
 
 
 class Guard:
@@ -181,12 +176,6 @@ async def end(request: Request) -> Response:
     answer = Response(status_code=204)
     answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return answer
-
-
-async def refused(request: Request, error: Exception) -> Response:
-    """For what is refused further inside."""
-    assert isinstance(error, Refused)
-    return refusal(request.url.path, error.kind, error.detail, error.headers)
 
 
 # ---- the description ----

@@ -9,9 +9,20 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
-from api.service import access, operations, page, probing, problems, standard, tables
+from api.service import (
+    access,
+    building,
+    events,
+    operations,
+    page,
+    probing,
+    problems,
+    standard,
+    tables,
+)
 from api.service.holding import Holding
 from api.service.monitoring import Metrics, Watched
+from api.service.works import Works
 from api.settings import Settings
 from api.tokens import Reader
 from api.version import components
@@ -22,7 +33,8 @@ DESCRIPTION = "Chess endgames without pawns, solved exactly: ask finished tables
 def create(settings: Settings) -> FastAPI:
     """MissingTableError if there is no directory of tables."""
     held = Holding(settings)
-    metrics = Metrics(held.tablebase)
+    works = Works(settings)
+    metrics = Metrics(held.tablebase, works)
     app = FastAPI(
         title="kingpair",
         description=DESCRIPTION,
@@ -31,14 +43,13 @@ def create(settings: Settings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
     )
-    app.state.holding, app.state.metrics = held, metrics
+    app.state.holding, app.state.metrics, app.state.works = held, metrics, works
     routes = []
-    for part in (standard, probing, tables, access, operations, page):
+    for part in (standard, probing, tables, building, events, access, operations, page):
         app.include_router(part.router)
         routes += [route for route in part.router.routes if isinstance(route, APIRoute)]
     problems.install(app, routes)
     app.add_exception_handler(tables.Elsewhere, tables.redirected)
-    app.add_exception_handler(access.Refused, access.refused)
     door = access.Door(
         held.tokens, frozenset(map(str.lower, settings.names)), settings.probes_per_second
     )
@@ -61,10 +72,13 @@ def _describe_access(app: FastAPI, reader: Reader) -> None:
 @asynccontextmanager
 async def _living(app: FastAPI) -> AsyncIterator[None]:
     held: Holding = app.state.holding
+    works: Works = app.state.works
     watching = asyncio.create_task(held.watch())
+    await works.begin()
     try:
         yield
     finally:
+        await works.end()
         watching.cancel()
         with suppress(asyncio.CancelledError):
             await watching

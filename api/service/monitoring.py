@@ -7,18 +7,25 @@ bodies that are too long.  Answers are logged if they are errors or slow, and al
 import json
 import logging
 import sys
+from collections import Counter as Counted
+from collections.abc import Iterator
 from time import perf_counter
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from api.service.works import Works
+from coordinator.state import State
 from workers.probe import Tablebase
 
 log = logging.getLogger("kingpair")
 BODY_BYTES = 2 << 20
 SLOW = 1.0
+PASS_BUCKETS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
 BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1, 5)
 
 
@@ -47,7 +54,7 @@ def log_to_stderr(verbose: bool) -> None:
 class Metrics:
     """What Prometheus reads, of one service."""
 
-    def __init__(self, tablebase: Tablebase) -> None:
+    def __init__(self, tablebase: Tablebase, works: Works) -> None:
         self.registry = CollectorRegistry()
         self._requests = Counter(
             "kingpair_requests", "Requests.", ("route", "status"), registry=self.registry
@@ -65,12 +72,55 @@ class Metrics:
         self._gauge("cache_misses", "Blocks read and decoded.", lambda: cache.misses)
         self._gauge("cache_bytes", "Decoded blocks held in memory.", lambda: cache.held)
 
+        self._of_builds(works)
+
+    def _of_builds(self, works: Works) -> None:
+        """A pass counts once, by the service that was there when it was committed."""
+        registry = self.registry
+        self.registry.register(_Builds(works))
+        self._pass_seconds = Histogram(
+            "kingpair_pass_seconds",
+            "From one committed pass to the next.",
+            buckets=PASS_BUCKETS,
+            registry=registry,
+        )
+        self._exchanged = Counter(
+            "kingpair_exchanged_bytes", "From worker to worker.", registry=registry
+        )
+        self._gauge("event_readers", "Who watches builds.", lambda: works.hub.count)
+        works.observe = self._observe_pass
+
+    def _observe_pass(self, seconds: float, exchanged: int) -> None:
+        self._pass_seconds.observe(seconds)
+        self._exchanged.inc(exchanged)
+
     def _gauge(self, name: str, what: str, value: Any) -> None:
         Gauge(f"kingpair_{name}", what, registry=self.registry).set_function(value)
 
     def observe(self, route: str, status: int, seconds: float) -> None:
         self._requests.labels(route, status).inc()
         self._seconds.labels(route).observe(seconds)
+
+
+class _Builds(Collector):
+    """What builds and workers there are, when it is asked for."""
+
+    def __init__(self, works: Works) -> None:
+        self._works = works
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        builds = GaugeMetricFamily("kingpair_builds", "Builds.", labels=["state"])
+        there = Counted(story.state for story in self._works.ledger.there())
+        for state in State:
+            builds.add_metric([str(state)], there[state])
+        yield builds
+        memory = GaugeMetricFamily(
+            "kingpair_worker_memory_bytes", "What workers hold.", labels=["worker", "node"]
+        )
+        for lanes in self._works.workers.values():
+            for lane in lanes:
+                memory.add_metric([lane["id"], lane["node"]], lane["memory_bytes"])
+        yield memory
 
 
 class Watched:

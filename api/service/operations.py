@@ -4,13 +4,14 @@ from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
+from api.service.building import AtWork
 from api.service.monitoring import Metrics
 from api.service.probing import ANSWERED, answer
 from api.service.problems import DOCUMENTED, NOT_READY, problem
 from api.service.standard import Held
 from api.version import components
 
-router = APIRouter(tags=["Operations"])
+router = APIRouter(tags=["Operations"], responses=DOCUMENTED)
 
 
 @router.get("/healthz", response_class=PlainTextResponse)
@@ -19,12 +20,18 @@ async def healthz() -> str:
     return "ok\n"
 
 
-@router.get("/readyz", responses=ANSWERED | {"5XX": DOCUMENTED["5XX"]})
-async def readyz(held: Held) -> Response:
-    """Whether there is a directory of tables to answer from."""
+@router.get("/readyz", responses=ANSWERED)
+async def readyz(held: Held, at: AtWork) -> Response:
+    """Whether positions can be asked; `degraded` if they can, but something else is the matter.
+
+    Whoever sends requests here goes on doing so while builds wait for a disk, say.
+    """
     if (reason := held.problem) is not None:
         return problem(NOT_READY, reason)
-    return answer({"status": "ready", "tables": len(held.tablebase.paths)})
+    problems = [{"what": what, "reason": reason} for what, reason in at.problems.items()]
+    status = "degraded" if problems else "ready"
+    found = {"status": status, "tables": len(held.tablebase.paths)}
+    return answer(found | {"problems": problems} if problems else found)
 
 
 @router.get("/version", responses=ANSWERED)

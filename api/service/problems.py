@@ -18,6 +18,9 @@ from starlette.exceptions import HTTPException
 from workers.errors import (
     BadMaterial,
     BadPosition,
+    BadRequest,
+    CannotBuild,
+    CannotServe,
     DamagedTable,
     ForeignTable,
     KingpairError,
@@ -42,17 +45,23 @@ FORBIDDEN = Kind("forbidden", 403, "This token does not allow it")
 CROSS_SITE = Kind("cross-site", 403, "Another site may not ask for this")
 MISDIRECTED = Kind("misdirected", 421, "This service goes by other names")
 TOO_MANY = Kind("too-many", 429, "Too many at once")
+NOT_FOUND = Kind("not-found", 404, "Nothing is here")
+CONFLICT = Kind("conflict", 409, "Not as things are")
+KEY_REUSED = Kind("key-reused", 422, "This key was used for something else")
 INTERNAL = Kind("internal", 500, "The service has a fault")
 KINDS: dict[type[KingpairError], Kind] = {
     BadMaterial: Kind("bad-material", 400, "No such material"),
     BadPosition: Kind("bad-position", 400, "No such position"),
+    BadRequest: BAD_REQUEST,
+    CannotBuild: NOT_READY,
+    CannotServe: NOT_READY,
     MissingTableError: Kind("missing-table", 404, "No table"),
     DamagedTable: Kind("damaged-table", 500, "A table is damaged"),
     ForeignTable: Kind("foreign-table", 500, "A table is not what its name says"),
 }
 BY_STATUS = {
     400: BAD_REQUEST,
-    404: Kind("not-found", 404, "Nothing is here"),
+    404: NOT_FOUND,
     405: Kind("method-not-allowed", 405, "Not this method"),
     413: Kind("too-large", 413, "The request is too large"),
     416: Kind("range-not-satisfiable", 416, "No such bytes"),
@@ -83,6 +92,13 @@ def problem(kind: Kind, detail: str, headers: dict[str, str] | None = None) -> R
     return JSONResponse(body.model_dump(), kind.status, headers, media_type=MEDIA)
 
 
+class Refused(Exception):
+    """A request that is not answered, for a reason that has nothing to do with tables."""
+
+    def __init__(self, kind: Kind, detail: str, headers: dict[str, str] | None = None) -> None:
+        self.kind, self.detail, self.headers = kind, detail, headers
+
+
 def kind_of(error: KingpairError) -> Kind:
     return next((kind for of, kind in KINDS.items() if isinstance(error, of)), INTERNAL)
 
@@ -104,6 +120,7 @@ def install(app: FastAPI, routes: list[APIRoute]) -> None:
     app.state.routes = routes
     handlers: dict[type[Exception], Callable[..., Any]] = {
         KingpairError: _ours,
+        Refused: _refused,
         RequestValidationError: _invalid,
         HTTPException: _http,
         Exception: _fault,
@@ -117,6 +134,10 @@ async def _ours(request: Request, error: KingpairError) -> Response:
     if kind.status >= 500:
         log.error("%s", error)
     return _answer(request, kind, str(error))
+
+
+async def _refused(request: Request, error: Refused) -> Response:
+    return _answer(request, error.kind, error.detail, error.headers)
 
 
 async def _invalid(request: Request, error: RequestValidationError) -> Response:

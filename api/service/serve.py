@@ -13,19 +13,28 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import uvicorn
+from fastapi import FastAPI
 
 from api.service.application import create
 from api.service.monitoring import log_to_stderr
+from api.service.patience import impatient, patient
 from api.settings import Settings
 from workers.errors import CannotServe
 from workers.store import shown, uri_of
 
+KEEP_ALIVE = 15
 GRACE = 5
 """Seconds that answers under way have once the service is to stop."""
 
 
 class Server(uvicorn.Server):
     """uvicorn's, but that a signal to stop is obeyed and not passed on: to stop is no failure."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Streams of events would never end by themselves."""
+        app: FastAPI = self.config.app  # type: ignore[assignment]  # ours, as given below
+        app.state.works.hub.close()
+        await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -52,6 +61,8 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
             log_config=None,
             access_log=False,
             server_header=False,
+            http=patient(),
+            timeout_keep_alive=KEEP_ALIVE,
             timeout_graceful_shutdown=GRACE,
         )
         count = len(app.state.holding.tablebase.paths)
@@ -79,7 +90,8 @@ def listening(host: str, port: int, has_tokens: bool) -> socket.socket:
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind(address)
-        opened.listen(2048)
+        impatient(opened)
+        opened.listen(4096)
     except OSError as error:
         opened.close()
         raise CannotServe(_refused(host, port, error)) from error

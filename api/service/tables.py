@@ -1,7 +1,9 @@
 """Tables over HTTP: the list, one of them, its statistics, and its file with ranges."""
 
+import logging
 import os
 from collections.abc import AsyncIterator
+from contextlib import closing
 from io import FileIO
 from typing import Annotated
 
@@ -10,16 +12,19 @@ from fastapi.responses import RedirectResponse, Response, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from api import catalogue, ranges
+from api.service.building import AtWork
 from api.service.holding import Holding
 from api.service.probing import ANSWERED, ByMetric, answer
-from api.service.problems import DOCUMENTED
+from api.service.problems import CONFLICT, DOCUMENTED, Refused
 from api.service.standard import Held
-from workers.errors import MissingTableError
+from workers.errors import CannotServe, MissingTableError
 from workers.material import Material
 from workers.metric import Metric
 from workers.statistics import arrow_table, in_order, parquet_of
-from workers.table import Table
+from workers.store import shown, store_at
+from workers.table import Table, table_name
 
+log = logging.getLogger("kingpair")
 router = APIRouter(prefix="/api/v1/tables", tags=["Tables"], responses=DOCUMENTED)
 PIECE = 1 << 18
 PARQUET = "application/vnd.apache.parquet"
@@ -82,6 +87,31 @@ async def statistics_parquet(
     table = await _table(held, material, metric)
     rows = arrow_table(material, metric, in_order(table.counts))
     return Response(parquet_of(rows).to_pybytes(), media_type=PARQUET)
+
+
+@router.delete("/{material}", status_code=204)
+async def delete(
+    material: Named, held: Held, at: AtWork, metric: ByMetric = Metric.DTC
+) -> Response:
+    """Remove a table.  Who is reading it reads on; what rests on it can still be asked."""
+    for story in at.ledger.there():
+        if story.is_active and (metric, str(material)) in story.chapters:
+            raise Refused(CONFLICT, f"build {story.name} uses {material}; cancel it first")
+    await run_in_threadpool(_removed, held, material, metric)
+    return Response(status_code=204)
+
+
+def _removed(held: Holding, material: Material, metric: Metric) -> None:
+    name, tables = table_name(material, metric), held.settings.tables
+    with closing(store_at(tables)) as store:
+        try:
+            if not store.has(name):
+                raise MissingTableError(f"no table {name} in {shown(tables)}")
+            store.remove(name)
+        except OSError as error:
+            raise CannotServe(f"cannot remove {name}: {error.strerror or error}") from error
+    log.info("table deleted", extra={"fields": {"table": name}})
+    held.refresh()
 
 
 async def _table(held: Holding, material: Material, metric: Metric) -> Table:

@@ -1,0 +1,233 @@
+"""What the service does here, each figure next to its target: `kingpair bench --service`.
+
+A service of its own, on loopback and in a directory for temporary files, is asked over HTTP as
+clients ask it.  Probes are warm, over a few connections that are kept.  An event's delay is from
+the time that its row was entered into the journal to that at which a reader has it.  Builds
+with and without five watchers take turns, and the least time of each counts.  The soak has 50
+watchers, who come and go, and a build that is made again and again.
+"""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from pathlib import Path
+from statistics import quantiles
+from tempfile import TemporaryDirectory
+from threading import Thread
+from typing import Any, NamedTuple
+from urllib.request import Request, urlopen
+
+from api.bench_figures import Figure
+from api.bench_streams import some_fens
+from workers.errors import CannotServe
+from workers.material import Material
+
+BUILT, PROBED, AGAIN = "KRBvKR", "KRBvKR", "KQRvKR"
+CONNECTIONS = 4
+WATCHERS, SOAKERS = 5, 50
+_TURNS = 3
+
+
+class Service(NamedTuple):
+    """A service of the bench's own."""
+
+    process: "subprocess.Popen[str]"
+    port: int
+
+    def ask(self, path: str, body: Any = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"Content-Type": "application/json"}
+        asked = Request(f"http://127.0.0.1:{self.port}{path}", data, headers)
+        with urlopen(asked, timeout=60) as answer:
+            return json.loads(answer.read())
+
+    def build(self, material: str) -> None:
+        """Built again, to its end."""
+        name = self.ask("/api/v1/builds", {"materials": [material], "force": True})["id"]
+        with self.events(f"/api/v1/builds/{name}/events?after=0") as events:
+            for event, data in events:
+                if event == "build" and data["state"] == "succeeded":
+                    return
+        raise CannotServe(f"the build of {material} did not end well")
+
+    @contextmanager
+    def events(self, path: str) -> Iterator[Iterator[tuple[str, Any]]]:
+        with urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=60) as stream:
+            yield _events(stream)
+
+    def memory(self) -> int:
+        pages = Path(f"/proc/{self.process.pid}/statm").read_text(encoding="ascii").split()[1]
+        return int(pages) * os.sysconf("SC_PAGESIZE")
+
+    def count(self, what: str) -> int:
+        """Of its threads (task) or files (fd)."""
+        return len(os.listdir(f"/proc/{self.process.pid}/{what}"))
+
+
+def figures(minutes: float) -> Iterator[Figure]:
+    with TemporaryDirectory(prefix="kingpair-bench-") as at, _running(Path(at)) as service:
+        service.build(BUILT)
+        yield from _probing(service)
+        yield from _delays(service)
+        yield _slowdown(service)
+        yield from _soak(service, minutes)
+
+
+@contextmanager
+def _running(tables: Path) -> Iterator[Service]:
+    words = ["serve", "--tables", str(tables), "--port", "0"]
+    # A limit for each client is not what is measured.
+    environment = os.environ | {"PYTHONUNBUFFERED": "1", "KINGPAIR_PROBES_PER_SECOND": "1000000"}
+    with subprocess.Popen(
+        [sys.executable, "-m", "api.cli", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=environment,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            found = re.search(r"http://[\d.]+:(\d+)/", process.stdout.readline())
+            if found is None:
+                raise CannotServe("the service did not begin; try kingpair serve")
+            yield Service(process, int(found[1]))
+        finally:
+            process.terminate()
+
+
+# ---- probes ----
+
+
+def _probing(service: Service, requests: int = 4000) -> Iterator[Figure]:
+    fens = [fen.replace(" ", "_") for fen in some_fens(Material.parse(PROBED), 200)]
+    _asked(service, fens)  # warm
+    began = time.perf_counter()
+    with ThreadPoolExecutor(CONNECTIONS) as clients:
+        each = requests // CONNECTIONS
+        many = [(fens * (each // len(fens) + 1))[:each] for _ in range(CONNECTIONS)]
+        found = [s for of in clients.map(_asked, [service] * CONNECTIONS, many) for s in of]
+    rate = len(found) / (time.perf_counter() - began)
+    yield Figure("probes over HTTP, warm, one process", rate, "/s", 1500, is_rate=True)
+    yield Figure("the same, 99 of 100 within", quantiles(found, n=100)[98] * 1e3, "ms", 20)
+
+
+def _asked(service: Service, fens: list[str]) -> list[float]:
+    """Over one connection that is kept: how long each took."""
+    with socket.create_connection(("127.0.0.1", service.port)) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return [_one(connection, fen) for fen in fens]
+
+
+def _one(connection: socket.socket, fen: str) -> float:
+    began = time.perf_counter()
+    connection.sendall(f"GET /standard?fen={fen} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    data = b""
+    while b"\r\n\r\n" not in data:
+        data += connection.recv(1 << 16)
+    head, _, body = data.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200"), head
+    length = int(re.search(rb"content-length: (\d+)", head.lower())[1])  # type: ignore[index]
+    while len(body) < length:
+        body += connection.recv(1 << 16)
+    return time.perf_counter() - began
+
+
+# ---- events ----
+
+
+def _delays(service: Service) -> Iterator[Figure]:
+    delays: list[float] = []
+    watcher = Thread(target=_watched, args=(service, delays), daemon=True)
+    watcher.start()
+    while not delays:  # it begins with how things are
+        time.sleep(0.01)
+    service.build(AGAIN)
+    watcher.join(10)
+    yield Figure("a pass, from commit to reader, worst", max(delays[1:]) * 1e3, "ms", 250)
+
+
+def _watched(service: Service, delays: list[float]) -> None:
+    with service.events("/api/v1/events") as events:
+        for event, data in events:
+            committed = datetime.fromisoformat(data["time"]).timestamp()
+            if event in ("pass", "service"):
+                delays.append(time.time() - committed)
+            if event == "build" and data["state"] == "succeeded":
+                return
+
+
+def _slowdown(service: Service) -> Figure:
+    alone, watched = [], []
+    for _ in range(_TURNS):
+        alone.append(_took(service))
+        with _watchers(service, WATCHERS):
+            watched.append(_took(service))
+    slower = 100 * (min(watched) / min(alone) - 1)
+    return Figure(f"a build with {WATCHERS} watchers, slower by", slower, "%", 3)
+
+
+def _took(service: Service) -> float:
+    """Seconds of a build, by its own times."""
+    name = service.ask("/api/v1/builds", {"materials": [AGAIN], "force": True})["id"]
+    while (build := service.ask(f"/api/v1/builds/{name}"))["ended"] is None:
+        time.sleep(0.2)
+    began, ended = (datetime.fromisoformat(build[key]) for key in ("started", "ended"))
+    return (ended - began).total_seconds()
+
+
+def _soak(service: Service, minutes: float) -> Iterator[Figure]:
+    """What is more at the end than after the first such build."""
+    with _watchers(service, SOAKERS):
+        service.build(AGAIN)
+    files, threads, memory = service.count("fd"), service.count("task"), service.memory()
+    end = time.monotonic() + 60 * minutes
+    while time.monotonic() < end:
+        with _watchers(service, SOAKERS):
+            service.build(AGAIN)
+    time.sleep(1.0)  # for what is being closed
+    yield Figure("50 watchers: files left open", max(0, service.count("fd") - files), "", 0)
+    yield Figure("50 watchers: threads left", max(0, service.count("task") - threads), "", 0)
+    grown = max(0, service.memory() - memory) / (1 << 20)
+    yield Figure("50 watchers: memory grown by", grown, "MiB", 16)
+
+
+@contextmanager
+def _watchers(service: Service, count: int) -> Iterator[None]:
+    """Who reads all events, as pages do, in a process of its own."""
+    code = (
+        "import selectors, socket, sys\n"
+        "at = selectors.DefaultSelector()\n"
+        f"for _ in range({count}):\n"
+        f"    s = socket.create_connection(('127.0.0.1', {service.port}))\n"
+        "    s.sendall(b'GET /api/v1/events HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n')\n"
+        "    at.register(s, selectors.EVENT_READ)\n"
+        "print('there', flush=True)\n"
+        "while True:\n"
+        "    for key, _ in at.select():\n"
+        "        if not key.fileobj.recv(1 << 16): sys.exit()\n"
+    )
+    with ExitStack() as stack:
+        command = [sys.executable, "-c", code]
+        readers = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE))
+        stack.callback(readers.terminate)
+        assert readers.stdout is not None
+        readers.stdout.readline()
+        yield
+
+
+def _events(stream: Any) -> Iterator[tuple[str, Any]]:
+    name = ""
+    for line in stream:
+        key, _, value = line.decode().rstrip("\n").partition(": ")
+        if key == "event":
+            name = value
+        elif key == "data":
+            yield name, json.loads(value)

@@ -1,0 +1,232 @@
+"""Facts about events: what is told, in which order, what can be asked for again, who is dropped."""
+
+import json
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+from services import Told, client_of, refused, running, told, until
+
+from api.builds import moment
+from api.service.hub import BEHIND, Hub
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    found = tmp_path / "tables"
+    found.mkdir()
+    return found
+
+
+@contextmanager
+def watching(url: str, path: str = "events", **headers: str) -> Iterator[Iterator[Told]]:
+    asked = Request(f"{url}api/v1/{path}", headers=headers)
+    with urlopen(asked, timeout=30) as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        yield told(stream)
+
+
+def asked(url: str, path: str, body: Any = None, method: str | None = None) -> Any:
+    data = None if body is None else json.dumps(body).encode()
+    request = Request(f"{url}api/v1/{path}", data, {"Content-Type": "application/json"})
+    request.method = method or ("GET" if body is None else "POST")
+    with urlopen(request, timeout=30) as answer:
+        return json.loads(answer.read() or b"null")
+
+
+def to_the_end(events: Iterator[Told], build: str) -> list[Told]:
+    found = []
+    for event in events:
+        found.append(event)
+        if event.data["build"] == build and event.data.get("state") == "succeeded":
+            break
+    return found
+
+
+def numbered(events: list[Told]) -> list[Told]:
+    return [event for event in events if event.id is not None]
+
+
+def test_a_build_is_told_from_its_submission_to_its_end(place: Path) -> None:
+    with running("--tables", str(place), "--port", "0") as (_, url), watching(url) as events:
+        asked(url, "builds", {"materials": ["KQvKR"]})
+        found = to_the_end(events, "b1")
+        states = [e.data["state"] for e in found if e.event == "build"]
+        assert states == ["queued", "planning", "running", "succeeded"]
+        ids = [int(event.id or 0) for event in numbered(found)]
+        assert ids == sorted(set(ids))
+        (planned,) = [e.data for e in found if e.event == "planned"]
+        assert planned["waves"] == [["KQvK", "KRvK"], ["KQvKR"]]
+        passes = [e.data for e in found if e.event == "pass" and e.data["material"] == "KQvKR"]
+        assert passes[-1]["decided"] == sum(p["won"] + p["lost"] for p in passes)
+        for p in passes:
+            assert (sum(p["cells"]["won"]), sum(p["cells"]["lost"])) == (p["won"], p["lost"])
+            assert len(p["cells"]["won"]) == 462
+        materials = [e.data for e in found if e.event == "material"]
+        of_one = [m["state"] for m in materials if m["material"] == "KQvKR"]
+        assert of_one == ["solving", "painting", "verifying", "done"]
+        assert materials[-1]["longest"] == {"white": 31, "black": 3}
+
+
+def test_what_was_missed_is_told_again_word_for_word(place: Path) -> None:
+    with running("--tables", str(place), "--port", "0") as (_, url):
+        with watching(url) as events:
+            asked(url, "builds", {"materials": ["KRvK"]})
+            live = numbered(to_the_end(events, "b1"))
+        for seen in (0, 1, len(live) // 2, len(live) - 2):
+            last = live[seen].id
+            for path, headers in (
+                ("events", {"Last-Event-ID": last}),
+                (f"events?after={last}", {}),
+                ("builds/b1/events", {"Last-Event-ID": last}),
+            ):
+                with watching(url, path, **headers) as events:  # type: ignore[arg-type]
+                    assert numbered(to_the_end(events, "b1")) == live[seen + 1 :]
+
+
+def test_a_stream_of_one_build_tells_of_no_other(place: Path) -> None:
+    with running("--tables", str(place), "--port", "0") as (_, url):
+        asked(url, "builds", {"materials": ["KRvK"]})
+        asked(url, "builds", {"materials": ["KQvK"]})
+        with watching(url, "builds/b2/events?after=0") as events:
+            found = numbered(to_the_end(events, "b2"))
+        assert {event.data["build"] for event in found} == {"b2"}
+
+
+def test_a_stream_begins_with_how_things_are(place: Path) -> None:
+    with running("--tables", str(place), "--port", "0") as (_, url), watching(url) as events:
+        first = next(events)
+        assert (first.event, first.id, first.data["state"]) == ("service", None, "ready")
+
+
+@pytest.mark.parametrize("number", ["x", "-1", "1.5", "٣", "9" * 30, " 1", "1 2"])
+def test_the_number_of_no_event_is_refused(tables: Path, number: str) -> None:
+    with client_of(tables) as client:
+        refused(client.get("/api/v1/events", params={"after": number}), 400, "bad-request")
+        given = {"Last-Event-ID": number.encode()}
+        assert client.get("/api/v1/events", headers=given).status_code == 400  # type: ignore[arg-type]
+        refused(client.get("/api/v1/builds/b7/events"), 404, "not-found")
+
+
+def test_streams_end_when_the_service_is_told_to_stop(place: Path) -> None:
+    with running("--tables", str(place), "--port", "0") as (process, url), watching(url) as events:
+        next(events)
+        began = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        assert list(events) == []
+        assert process.wait(10) == 0
+        assert time.monotonic() - began < 10
+
+
+# A service that ends
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_service_that_is_started_again_goes_on(place: Path, how: signal.Signals) -> None:
+    words = ("--tables", str(place), "--port", "0")
+    with running(*words) as (process, url), watching(url) as events:
+        asked(url, "builds", {"materials": ["KRBvKR"]})
+        last = next(e for e in events if e.event == "pass" and e.data["material"] == "KRBvKR")
+        process.send_signal(how)
+        assert process.wait(15) == (0 if how == signal.SIGTERM else -how)
+    with running(*words) as (_, url):
+        with watching(url, f"events?after={last.id}") as events:
+            found = to_the_end(events, "b1")
+        states = [e.data["state"] for e in found if e.event == "build"]
+        assert states == ["interrupted", "queued", "planning", "running", "succeeded"]
+        passes = [
+            (e.data["winner"], e.data["depth"])
+            for e in found
+            if e.event == "pass" and e.data["material"] == "KRBvKR"
+        ]
+        assert passes[0] != ("white", 0)
+        assert len(passes) == len(set(passes))
+
+
+@pytest.mark.slow
+def test_a_foreman_that_is_killed_is_replaced_and_the_build_goes_on(place: Path) -> None:
+    with running("--tables", str(place), "--port", "0") as (process, url), watching(url) as events:
+        asked(url, "builds", {"materials": ["KRBvKR"]})
+        next(e for e in events if e.event == "pass" and e.data["material"] == "KRBvKR")
+        (foreman,) = children(process.pid)
+        foreman.kill()
+        said = next(e for e in events if e.event == "service")
+        assert said.data["state"] == "degraded"
+        assert "another one takes its place" in said.data["reason"]
+        found = to_the_end(events, "b1")
+        assert [e.data["state"] for e in found if e.event == "service"] == ["ready"]
+        assert any(e.data.get("state") == "interrupted" for e in found)
+
+
+class Child:
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+
+    def kill(self) -> None:
+        import os
+
+        os.kill(self.pid, signal.SIGKILL)
+
+
+def children(pid: int) -> list[Child]:
+    """The foremen of a service."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid:
+            found.append(Child(int(path.parent.name)))
+    return found
+
+
+# Readers
+
+
+def test_a_reader_that_falls_behind_is_dropped_and_nobody_else() -> None:
+    hub = Hub()
+    with hub.reader(None) as slow, hub.reader("b1") as other:
+        for number in range(BEHIND + 1):
+            hub.publish(moment("eta", "b2", float(number), {}))
+        hub.publish(moment("eta", "b1", 0.0, {}))
+        assert slow.is_dropped
+        assert not other.is_dropped
+    assert not hub.has_readers
+
+
+def test_nothing_is_encoded_for_nobody() -> None:
+    hub = Hub()
+    hub.publish(moment("eta", "b1", 0.0, {"not JSON": object()}))
+    assert hub.count == 0
+
+
+@pytest.mark.slow
+def test_who_does_not_read_does_not_hold_up_a_build(place: Path) -> None:
+    with running("--tables", str(place), "--port", "0") as (_, url):
+        port = int(url.rstrip("/").rpartition(":")[2])
+        deaf = []
+        for _ in range(20):
+            each = socket.create_connection(("127.0.0.1", port))
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+            each.sendall(b"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            deaf.append(each)
+        with watching(url) as events:
+            asked(url, "builds", {"materials": ["KRBvKR"]})
+            to_the_end(events, "b1")
+        for each in deaf:
+            each.close()
+        until(lambda: _readers(url) == 0)
+
+
+def _readers(url: str) -> float:
+    with urlopen(f"{url}metrics", timeout=10) as answer:
+        lines = answer.read().decode().splitlines()
+    return float(next(li for li in lines if li.startswith("kingpair_event_readers ")).split()[1])
