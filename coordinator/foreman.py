@@ -12,7 +12,7 @@ on with; but a build that has cost several of them without getting further is le
 
 import logging
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, closing
+from contextlib import AbstractContextManager, ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Condition, Event, Thread
@@ -123,7 +123,7 @@ class Foreman:
         self._resources = ExitStack()
         self._hire: Hire | None = None
         self._connected = False
-        self.trouble: str | None = None  # with the cluster
+        self.trouble: str | None = None  # with the cluster, or with the journal
         for submitted in journal.builds():
             self._ledger.enter(submitted)
         self._read()
@@ -208,9 +208,23 @@ class Foreman:
                 self._job = job
             try:
                 self._perform(story, job)
+            except CannotBuild as error:
+                self._recover(str(error))
             finally:
                 with self._changed:
                     self._job = None
+
+    def _recover(self, reason: str) -> None:
+        """The journal cannot be written, as on a full disk: nothing is done until it can."""
+        while not self._stopping.is_set():
+            self.trouble = reason
+            with self._changed:
+                self._job = None
+                self._changed.wait_for(self._stopping.is_set, WAIT_SECONDS)
+            with suppress(CannotBuild):
+                self._take_over("the journal could not be written")
+                self.trouble = None
+                return
 
     def _next(self) -> Story | None:
         """Whose turn it is; None when it is time to stop."""
@@ -350,7 +364,8 @@ class Foreman:
 
     def _pause_if_full(self, story: Story) -> None:
         free = _free(self._place.out)
-        if story.state is State.INTERRUPTED and free < ROOM and not self._stopping.is_set():
+        has_failed = story.state in (State.INTERRUPTED, State.FAILED)
+        if has_failed and free < ROOM and not self._stopping.is_set():
             reason = f"the disk of {shown(self._place.out)} is full; it goes on when there is room"
             self._note(story.name, Became(State.PAUSED, reason))
 
@@ -361,16 +376,16 @@ class Foreman:
 
     # ---- the journal ----
 
-    def _take_over(self) -> None:
-        """Nobody else is at work: what was under way is not so any more."""
+    def _take_over(self, reason: str = "its builder ended meanwhile") -> None:
+        """Nobody is at work: what was under way is not so any more."""
         for story in list(self._ledger.there()):
             if story.state is State.CANCELLING:
                 self._note(story.name, Became(State.CANCELLED, story.reason))
             elif story.is_active and story.state is not State.PAUSED:
-                self._note(story.name, Became(State.INTERRUPTED, "its builder ended meanwhile"))
+                self._note(story.name, Became(State.INTERRUPTED, reason))
                 if story.is_queued_here and story.falls < FALLS:
-                    reason = "goes on from what is committed"
-                    self._note(story.name, Became(State.QUEUED, reason))
+                    further = "goes on from what is committed"
+                    self._note(story.name, Became(State.QUEUED, further))
 
     def _known(self, wanted: Wanted, key: str | None) -> Story | None:
         """The build that was asked for under this key, or one like it that is not over."""

@@ -1,6 +1,8 @@
 """Facts about the foreman: whose turn it is, what it refuses, and what outlives it."""
 
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -8,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from building import CLOSURE, copied, files, finished
+from disks import can_mount
 from services import until
 
 from coordinator import foreman as foremen
@@ -281,19 +284,35 @@ def test_without_a_cluster_builds_wait_and_say_why(tmp_path: Path) -> None:
         assert foreman.trouble is None
 
 
-def test_builds_of_a_full_disk_go_on_when_there_is_room(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = tmp_path / "out"
-    monkeypatch.setattr(foremen, "WAIT_SECONDS", 0.05)
-    room = [0]
-    monkeypatch.setattr(foremen, "_free", lambda out: room[0])
-    with foreman_at(out, start=False) as foreman:
-        foreman.submit(QUEEN)
-        (out / JOURNAL).stat()
-    with Journal(out / JOURNAL) as journal:
-        journal.note("b1", [Became(State.PAUSED, "the disk is full")], synced=True)
-    with foreman_at(out):
-        assert story(out, "b1").state is State.PAUSED
-        room[0] = 1 << 40
-        assert ended(out, "b1").state is State.SUCCEEDED
+FULL = """
+import subprocess, sys, pathlib
+sys.path[:0] = sys.argv[2:]
+from test_foreman import foreman_at, foremen, story, until, State, BOTH
+foremen.WAIT_SECONDS = 0.1
+out = pathlib.Path(sys.argv[1])
+subprocess.run(["mount", "-t", "tmpfs", "-o", "size=80m", "tmpfs", out], check=True)
+with foreman_at(out) as foreman:
+    filler = out / "filler"
+    with filler.open("wb") as file:
+        file.write(bytes((80 << 20) - int(sys.stdin.readline())))
+    foreman.submit(BOTH)
+    until(lambda: story(out, "b1").state is State.PAUSED or foreman.trouble)
+    print(story(out, "b1").state, story(out, "b1").reason, foreman.trouble)
+    filler.unlink()
+    until(lambda: story(out, "b1").state is State.SUCCEEDED)
+    print(*(line.what for line in story(out, "b1").history), foreman.trouble)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not can_mount(), reason="no mounts of our own: no disk is full")
+@pytest.mark.parametrize("left", [300_000, 900_000])
+def test_builds_of_a_full_disk_go_on_when_there_is_room(tmp_path: Path, left: int) -> None:
+    command = ["unshare", "-m", sys.executable, "-c", FULL, str(tmp_path), *sys.path]
+    done = subprocess.run(
+        command, input=f"{left}\n", capture_output=True, text=True, timeout=200, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    first, last = done.stdout.splitlines()
+    assert "paused" in first or "the journal" in first
+    assert last.endswith("running succeeded None")
