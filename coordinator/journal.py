@@ -235,7 +235,10 @@ class Journal:
                 raise JournalHeld(
                     f"{self.path} is held by another program; close it and try again"
                 ) from error
-            raise CannotBuild(f"cannot use the journal {self.path}: {error}") from error
+            raise CannotBuild(
+                f"cannot use the journal {self.path}: {error}; what was committed is kept, "
+                "mend that and run the same command again"
+            ) from error
         except sqlite3.IntegrityError:
             raise  # a programmer's error: an unknown build, an entry that is changed
         except sqlite3.DatabaseError as error:

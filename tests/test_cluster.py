@@ -152,6 +152,40 @@ def test_a_coordinator_that_is_killed_goes_on_with_its_build(
 
 
 @needs_cluster
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("what", "noticed"),
+    [("raylet", {"NodeLeft"}), ("join", {"NodesJoined", "on-2"}), ("log", {"Damaged"})],
+)
+def test_whatever_befalls_nodes_and_logs_the_bytes_are_the_same(
+    tables: Path, tmp_path: Path, what: str, noticed: set[str]
+) -> None:
+    (said,) = happened(tmp_path, what)
+    assert noticed <= set(said.split())
+    assert tables_of(tmp_path / "out") == wanted(tables)
+
+
+@needs_cluster
+@pytest.mark.slow
+def test_a_full_store_is_a_failure_that_a_rerun_goes_on_from(tables: Path, tmp_path: Path) -> None:
+    failed, noticed = happened(tmp_path, "room")
+    assert failed.startswith("failed ")
+    assert "full" in failed or "No space left" in failed
+    assert noticed == "noticed"
+    assert tables_of(tmp_path / "kept") == wanted(tables)
+
+
+def happened(home: Path, what: str) -> list[str]:
+    """What was told of a build on several raylets."""
+    (home / "out").mkdir()
+    script = str(Path(__file__).with_name("raylets.py"))
+    done = on_loopback(home, sys.executable, script, str(home / "out"), what)
+    assert done.returncode == 0, done.stderr[-3000:]
+    lines = done.stdout.splitlines()
+    return [line.strip() for line in lines if line.startswith(("noticed", "failed"))]
+
+
+@needs_cluster
 @pytest.mark.parametrize(
     ("address", "said"),
     [("127.0.0.1:1", "no cluster at 127.0.0.1:1"), ("nonsense", "no cluster at nonsense")],

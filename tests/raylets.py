@@ -1,0 +1,166 @@
+"""A build on a cluster of several raylets on this machine, to which something happens.
+
+    python raylets.py OUT raylet      a node is lost in the middle of a pass; a third one waits
+    python raylets.py OUT join        a second node comes in the middle of a pass
+    python raylets.py OUT log         a committed pass of a log is damaged, its worker killed
+    python raylets.py OUT room        the store is full, until somebody makes room
+
+Prints `noticed` and what was told of it: nodes that left or came, workers that were lost, logs that
+were damaged, other workers, what the build failed of.  To be run where only loopback is.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ray.cluster_utils import Cluster
+
+from api.ray_cluster import connected
+from api.ray_crew import Limits, RayCrew
+from coordinator.build import build
+from coordinator.commands import Call, Task, Win
+from coordinator.crew import Site
+from coordinator.events import Damaged, Event, NodeLeft, NodesJoined, WorkerLost
+from coordinator.request import Event as Told
+from coordinator.request import Request, Restaffed
+from workers.errors import CannotBuild
+from workers.material import Material
+
+DEPTH = 20  # of the pass in which it happens
+LIMIT_SECONDS = 60.0
+QUICK = {
+    "health_check_initial_delay_ms": 0,
+    "health_check_period_ms": 500,
+    "health_check_timeout_ms": 1000,
+    "health_check_failure_threshold": 3,
+}
+NODE = {"num_cpus": 1, "object_store_memory": 100 << 20}
+
+
+class Happening(RayCrew):
+    """Lets something happen once, in the middle of a pass."""
+
+    def __init__(self, site: Site, workers: int | None, happen: Callable[["Happening"], None]):
+        super().__init__(site, workers, Limits())
+        self._happen: Callable[[Happening], None] | None = happen
+        self.noticed: list[str] = []
+
+    def do(self, call: Call, task: Task) -> None:
+        super().do(call, task)
+        is_time = isinstance(task, Win) and task.depth == DEPTH and call.domain == "KQvKR"
+        if is_time and (happen := self._happen):
+            self._happen = None
+            happen(self)
+
+    def next(self) -> Event:
+        event = super().next()
+        if isinstance(event, NodeLeft | NodesJoined | WorkerLost | Damaged):
+            self.noticed.append(type(event).__name__)
+        return event
+
+    def await_node(self) -> None:
+        """Until one that has come is told of."""
+        end = time.monotonic() + LIMIT_SECONDS
+        while not (come := self._roster.changes()[0]):
+            assert time.monotonic() < end, "no node came"
+            time.sleep(0.1)
+        self.put(NodesJoined(come))
+
+
+def titled(title: bytes) -> list[int]:
+    """The processes of a title, in this namespace."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if title in (process / "cmdline").read_bytes():
+                found.append(int(process.name))
+        except OSError:
+            continue
+    return sorted(found)
+
+
+def lose_a_raylet(cluster: Cluster) -> Callable[[Happening], None]:
+    def happen(crew: Happening) -> None:
+        used = crew.nodes[0].name.partition(".")[0]
+        (lost,) = [node for node in cluster.worker_nodes if node.node_id == used]
+        os.kill(lost.all_processes["raylet"][0].process.pid, signal.SIGKILL)
+
+    return happen
+
+
+def join(cluster: Cluster) -> Callable[[Happening], None]:
+    def happen(crew: Happening) -> None:
+        cluster.add_node(**NODE)
+        crew.await_node()
+
+    return happen
+
+
+def damage(out: Path) -> Callable[[Happening], None]:
+    def happen(crew: Happening) -> None:
+        log = next((out / ".KQvKR.dtc.build").glob("*.0.log"))
+        with open(log, "r+b") as file:
+            file.seek(log.stat().st_size // 2)
+            byte = file.read(1)
+            file.seek(-1, os.SEEK_CUR)
+            file.write(bytes([byte[0] ^ 1]))
+        os.kill(titled(b"ray::Actor")[0], signal.SIGKILL)
+
+    return happen
+
+
+def run(out: Path, workers: int | None, happen: Callable[[Happening], None]) -> None:
+    crews: list[Happening] = []
+    told: list[str] = []
+
+    def hire(site: Site, tables: object) -> Happening:
+        crews.append(Happening(site, workers, happen))
+        return crews[-1]
+
+    def listen(event: Told) -> None:
+        if isinstance(event, Restaffed):
+            told.append(f"on-{len(event.posts)}")
+
+    request = Request((Material.parse("KQvKR"),), out, workers=workers or 2, grain=1)
+    try:
+        build(request, listen, hire)
+    except CannotBuild as error:
+        print(f"\nfailed {error}", flush=True)
+    else:
+        print("\nnoticed", *crews[-1].noticed, *told, flush=True)
+
+
+def main(out: Path, what: str) -> None:
+    nodes = {"raylet": 3, "join": 1}.get(what, 2)
+    head: dict[str, Any] = {"num_cpus": 0, "object_store_memory": 100 << 20}
+    cluster = Cluster(initialize_head=True, head_node_args=head | {"_system_config": QUICK})
+    for _ in range(nodes):
+        cluster.add_node(**NODE)
+    with connected(cluster.address, 1):
+        if what == "raylet":
+            run(out, 2, lose_a_raylet(cluster))
+        elif what == "join":
+            run(out, None, join(cluster))
+        elif what == "log":
+            run(out, 2, damage(out))
+        else:
+            mount = ["mount", "-t", "tmpfs", "-o"]
+            subprocess.run([*mount, "size=2m", "tmpfs", str(out)], check=True)
+            run(out, 2, lambda crew: None)
+            subprocess.run([*mount, "remount,size=64m", "tmpfs", str(out)], check=True)
+            run(out, 2, lambda crew: None)
+            kept = out.with_name("kept")  # what is mounted goes with this namespace
+            kept.mkdir()
+            for path in out.glob("*.arrow"):
+                shutil.copy(path, kept)
+    cluster.shutdown()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])
