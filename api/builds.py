@@ -110,6 +110,7 @@ def _pass(verse: Verse) -> Json:
         "lost": verse.lost,
         "seconds": _rounded(verse.seconds),
         "exchanged_bytes": verse.exchanged,
+        "event": verse.row,  # 0 if an earlier build found it
         "time": time_of(verse.time) if verse.time else None,
     }
 
