@@ -1,44 +1,18 @@
-"""Facts about the page in a real browser: Debian's Chromium through Playwright, where both are."""
+"""Facts about the page in a real browser: positions, tables and tokens."""
 
 import re
-import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright import sync_api as playwright
+from browser import IN_A_BROWSER, expect, page_of
 from services import running
 
 from api.tokens import Scope, Tokens
 
-CHROMIUM = shutil.which("chromium")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        CHROMIUM is None, reason="the page was not tried in a browser: apt-get install chromium"
-    ),
-]
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
-QUIET = ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+pytestmark = IN_A_BROWSER
 SHORT = "7k/8/5K2/8/8/8/8/6Q1 w - - 0 1"
-
-
-@contextmanager
-def page_of(url: str) -> Iterator[Any]:
-    """A page whose requests are watched: none may leave the host, and nothing may fail in it."""
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS + QUIET)
-        context = browser.new_context()
-        asked: list[str] = []
-        failed: list[str] = []
-        context.on("request", lambda request: asked.append(request.url))
-        context.on("weberror", lambda error: failed.append(str(error.error)))
-        yield context.new_page()
-        assert [each for each in asked if not each.startswith(url)] == []
-        assert failed == []
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +22,7 @@ def url(tables: Path) -> Iterator[str]:
 
 
 def says(page: Any, text: str) -> None:
-    playwright.expect(page.locator("#verdict h1")).to_have_text(re.compile(text))
+    expect(page.locator("#verdict h1")).to_have_text(re.compile(text))
 
 
 def test_a_position_is_played_to_mate_by_the_space_bar(url: str) -> None:
@@ -119,7 +93,7 @@ def test_tables_lead_to_the_longest_win_on_the_board(url: str) -> None:
         page.get_by_role("link", name=re.compile("White wins in 31 moves")).click()
         says(page, "White wins in 31 moves")
         page.go_back()
-        playwright.expect(page.get_by_role("heading", name="KQ")).to_be_visible()
+        expect(page.get_by_role("heading", name="KQ")).to_be_visible()
 
 
 def test_a_lost_connection_is_said_and_found_again(tables: Path) -> None:
@@ -130,11 +104,11 @@ def test_a_lost_connection_is_said_and_found_again(tables: Path) -> None:
         process.wait(10)
         page.keyboard.press("Space")
         says(page, "No answer")
-        playwright.expect(page.locator("#offline")).to_be_visible()
+        expect(page.locator("#offline")).to_be_visible()
         port = url.rstrip("/").rpartition(":")[2]
         with running("--tables", str(tables), "--port", port):
             says(page, "White wins in 3")
-            playwright.expect(page.locator("#offline")).to_be_hidden()
+            expect(page.locator("#offline")).to_be_hidden()
 
 
 def test_a_token_is_entered_once_and_kept_as_long_as_its_owner_says(
@@ -146,11 +120,11 @@ def test_a_token_is_entered_once_and_kept_as_long_as_its_owner_says(
         page.goto(url)
         says(page, "A token is needed")
         enter(page, "kingpair_wrong")
-        playwright.expect(page.locator("#access-now")).to_contain_text("no such token")
+        expect(page.locator("#access-now")).to_contain_text("no such token")
         page.locator("#token").fill(secret)
         page.keyboard.press("Enter")
         says(page, "White wins in 31")
-        playwright.expect(page.locator("#refused")).to_be_hidden()
+        expect(page.locator("#refused")).to_be_hidden()
         page.reload()
         says(page, "White wins in 31")
         other = page.context.new_page()
@@ -176,6 +150,6 @@ def enter(page: Any, secret: str, keep: str = "until this tab is closed") -> Non
 def test_an_empty_directory_says_what_to_do(tmp_path: Path) -> None:
     with running("--tables", str(tmp_path), "--port", "0") as (_, url), page_of(url) as page:
         page.goto(f"{url}?tables")
-        playwright.expect(page.get_by_role("heading", name="No tables yet")).to_be_visible()
+        expect(page.get_by_role("heading", name="No tables yet")).to_be_visible()
         page.goto(url)
         says(page, "Not known")

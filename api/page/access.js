@@ -15,6 +15,8 @@ const token = () => sessionStorage.getItem(NAME) ?? localStorage.getItem(NAME);
 export const authorization = () => bearing(token());
 const bearing = (secret) => (secret ? { Authorization: `Bearer ${secret}` } : {});
 
+export const may = (scope) => !session.required || session.scopes.includes(scope);
+
 /** The dialog, and the banner that says when the service wants a token, or another. */
 export async function beginAccess() {
   $('key').onclick = open;

@@ -17,7 +17,7 @@ export function fitted(place, draw) {
   }).observe(place);
 }
 
-function across(place) {
+export function across(place) {
   const letters = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
   return Math.max(280, place.clientWidth / letters);
 }

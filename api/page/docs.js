@@ -6,6 +6,7 @@ const kept = localStorage.getItem('theme');
 if (kept) document.documentElement.dataset.theme = kept;
 
 const METHODS = ['get', 'post', 'put', 'delete'];
+let schemas = {};
 
 function operation(path, method, described) {
   const summary = (described.description ?? described.summary ?? '').split('\n')[0].replaceAll('`', '');
@@ -17,25 +18,36 @@ function operation(path, method, described) {
     make('dt', {}, status),
     make('dd', {}, `${each.description} ${Object.keys(each.content ?? {}).join(', ')}`),
   ]);
-  const example = exampleOf(path, method, described);
+  const scope = described['x-scope'] ? [make('p', {}, `Needs a token of scope ${described['x-scope']}.`)] : [];
   return make('details', {},
     make('summary', {}, make('span', { class: 'method' }, method.toUpperCase()), ' ', make('code', {}, path), ' ', make('span', {}, summary)),
     parameters.length ? make('dl', {}, parameters) : null,
     make('dl', {}, answers),
-    make('pre', {}, example));
+    scope,
+    make('pre', {}, exampleOf(path, method, described)));
 }
 
 function exampleOf(path, method, described) {
   const query = (described.parameters ?? []).filter((each) => each.in === 'query' && each.required)
     .map((each) => `${each.name}=${each.schema?.examples?.[0] ?? '…'}`).join('&');
-  const url = `${location.origin}${path.replace('{material}', 'KQvKR')}${query ? `?${query}` : ''}`;
-  if (method !== 'post') return `curl '${url}'`;
-  const body = '{"fens": ["8/8/8/8/Q7/5k2/8/K3r3 w - - 0 1"]}';
-  return `curl '${url}' -H 'Content-Type: application/json' -d '${body}'`;
+  const place = path.replace(/{(\w+)}/g, (_, name) => described.parameters.find((each) => each.name === name)?.schema?.examples?.[0] ?? '…');
+  const url = `${location.origin}${place}${query ? `?${query}` : ''}`;
+  const how = { get: '', post: '-X POST ', put: '-X PUT ', delete: '-X DELETE ' }[method];
+  const body = bodyOf(described);
+  return body ? `curl '${url}' -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'` : `curl ${how}'${url}'`;
+}
+
+/** The smallest body that is taken: what is required, by its examples. */
+function bodyOf(described) {
+  const name = described.requestBody?.content?.['application/json']?.schema?.$ref?.split('/').at(-1);
+  if (!name) return null;
+  const { properties, required = [] } = schemas[name];
+  return Object.fromEntries(required.map((key) => [key, properties[key].examples?.[0] ?? '…']));
 }
 
 async function show() {
   const described = await fetch('/openapi.json').then((response) => response.json());
+  schemas = described.components?.schemas ?? {};
   const groups = new Map();
   for (const [path, item] of Object.entries(described.paths)) {
     for (const method of METHODS.filter((name) => item[name])) {

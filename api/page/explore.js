@@ -116,10 +116,15 @@ function showAnswer(answer) {
   const { kind, headline, below } = verdict(answer);
   const king = answer.to_move === 'white' ? 'K' : 'k';
   $('verdict').className = `verdict ${kind}`;
-  $('verdict').replaceChildren(make('h1', {}, headline), make('p', {}, below));
+  $('verdict').replaceChildren(make('h1', {}, headline), make('p', {}, below), kind === 'unknown' ? buildIt(answer) : '');
   $('moves').replaceChildren(...GROUPS.map((group) => shownGroup(group, answer)).filter(Boolean));
   const check = answer.check ? board.men.indexOf(king) : null;
   board.mark({ ...board.marks, check });
+}
+
+/** What is not known can be built. */
+function buildIt({ material }) {
+  return make('p', {}, make('a', { href: `/?builds&material=${material}`, 'data-view': true }, `Build ${material}`));
 }
 
 function shownGroup([result, title, sign], answer) {

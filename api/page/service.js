@@ -22,6 +22,14 @@ export async function ask(path, parameters = {}, signal = undefined) {
   return read(response);
 }
 
+/** The JSON of what a request that changes something answers; null where there is none. */
+export async function tell(method, path, body = undefined, { headers = {}, signal } = {}) {
+  const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+  const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
+  const response = await answered(path, { method, signal, headers: { ...type, ...headers }, ...sent });
+  return response.status === 204 ? null : read(response);
+}
+
 /** The response to a request in the name of whose token is kept, if it was not refused. */
 export async function answered(path, { headers = {}, ...options } = {}) {
   let response;
@@ -55,7 +63,9 @@ const read = (response) => response.json().catch(() => {
 /** Why it was refused; for want of a token or of a scope, the page is told as well. */
 async function refusal(response) {
   const body = await response.json().catch(() => ({ detail: 'The answer cannot be read.' }));
-  const problem = new Problem({ ...body, status: response.status });
+  // What the service says to programs of a missing token, the page says to people.
+  const detail = response.status === 401 ? 'This is for those who have a token.' : body.detail;
+  const problem = new Problem({ ...body, detail, status: response.status });
   if (response.status === 401 || response.status === 403) {
     document.dispatchEvent(new CustomEvent('refused', { detail: problem }));
   }

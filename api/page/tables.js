@@ -1,9 +1,11 @@
 // The tables there are, and one of them: its counts, its histogram, its longest wins.
 
+import { may } from './access.js';
 import { chart, fitted } from './chart.js';
+import { agreed } from './confirm.js';
 import { make } from './make.js';
-import { ask, save } from './service.js';
-import { moves, number, share, size } from './words.js';
+import { ask, save, tell } from './service.js';
+import { METRICS, moves, number, share, size } from './words.js';
 
 let shown = 0; // which question the view is waiting for
 
@@ -24,8 +26,7 @@ export async function showTables(view, parameters) {
 function failed(error, view, parameters) {
   const mine = shown;
   document.addEventListener('again', () => mine === shown && !view.hidden && showTables(view, parameters), { once: true });
-  if (error.status === 401) return state('A token is needed', 'With one you see the tables.');
-  return state({ 403: 'Not with this token', 404: 'No such table' }[error.status] ?? 'No answer', error.message);
+  return state({ 401: 'A token is needed', 403: 'Not with this token', 404: 'No such table' }[error.status] ?? 'No answer', error.message);
 }
 
 const state = (title, text) => make('div', { class: 'state' }, make('h1', {}, title), make('p', {}, text));
@@ -72,7 +73,8 @@ function halves(material) {
 function empty() {
   return make('div', { class: 'state' },
     make('h1', {}, 'No tables yet'),
-    make('p', {}, 'Build some next to this service: they appear here as they are finished.'),
+    make('p', {}, 'They appear here as they are finished, whoever builds them.'),
+    make('p', {}, make('a', { class: 'button strong', href: '/?builds&material=KQvKR', 'data-view': true }, 'Build the first')),
     make('pre', {}, 'kingpair build KQvKR'));
 }
 
@@ -150,7 +152,16 @@ function file(found, metric) {
   const href = `/api/v1/tables/${found.material}/file?metric=${metric}`;
   const wrong = make('p', { class: 'wrong', role: 'alert' });
   const link = make('a', { class: 'button', href, download: true, onclick: (event) => save(event).catch((error) => { wrong.textContent = error.message; }) }, `Download ${size(found.bytes)}`);
+  const remove = make('button', { type: 'button', class: 'quiet', onclick: () => removed(found, metric).catch((error) => { wrong.textContent = error.message; }) }, 'Delete this table');
   return make('section', { class: 'panel' }, make('h2', {}, 'The file'),
     make('p', {}, 'An Arrow file, read by pyarrow, polars, DuckDB or R. Its digest: ', make('code', {}, found.digest)),
-    make('p', {}, link), wrong);
+    make('p', { class: 'row' }, link, may('admin') ? remove : null), wrong);
+}
+
+async function removed(found, metric) {
+  const sure = await agreed(`Delete the table ${found.material}, ${METRICS[metric]}? It would have to be built again.`, 'Delete');
+  if (!sure) return;
+  await tell('DELETE', `/api/v1/tables/${found.material}?metric=${metric}`);
+  history.pushState(null, '', '/?tables');
+  dispatchEvent(new PopStateEvent('popstate'));
 }

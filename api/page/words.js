@@ -50,6 +50,33 @@ export function spoken(option) {
   return `${option.san}, ${option.result === 'win' ? 'wins' : 'loses'} in ${moves(option.moves)}${into}`;
 }
 
+/** Seconds as people say them. */
+export function duration(seconds) {
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 100) return `${Math.round(seconds)} s`;
+  const units = [['min', 60, 's', 1], ['h', 3600, 'min', 60], ['d', 86400, 'h', 3600]];
+  const [big, large, small, little] = units.findLast(([, length]) => seconds >= length);
+  const rounded = Math.round(seconds / little) * little;
+  const rest = Math.round((rounded % large) / little);
+  return `${Math.floor(rounded / large)} ${big}${rest ? ` ${rest} ${small}` : ''}`;
+}
+
+/** From so long to so long, rounded outwards, so that it stays true. */
+export function span([low, high]) {
+  if (high <= 1) return 'less than a second';
+  const [name, unit] = [['d', 86400], ['h', 3600], ['min', 60], ['s', 1]].find(([, length]) => high >= 1.7 * length) ?? ['s', 1];
+  const [from, to] = [outwards(low / unit, Math.floor), outwards(high / unit, Math.ceil)];
+  return from > 0 && from < to ? `${from} to ${to} ${name}` : `up to ${to} ${name}`;
+}
+
+const outwards = (value, round) => (value < 10 ? round(10 * value) / 10 : round(value));
+
+/** Many, in few letters: 12.3 M. */
+export function rough(value) {
+  const [unit, letter] = [[1e12, ' T'], [1e9, ' G'], [1e6, ' M'], [1e3, ' k']].find(([least]) => value >= least) ?? [1, ''];
+  return `${unit === 1 ? Math.round(value) : (value / unit).toPrecision(3)}${letter}`;
+}
+
 /** A time as the reader's clock shows it, with the day if that is another. */
 export function at(time) {
   const [then, today] = [new Date(time), new Date()];
@@ -57,3 +84,7 @@ export function at(time) {
   if (then.toDateString() === today.toDateString()) return clock;
   return `${then.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })}, ${clock.slice(0, 5)}`;
 }
+
+export const METRICS = { dtc: 'to conversion', dtm: 'to mate' };
+export const plural = (n, one, many = `${one}s`) => `${number(n)} ${n === 1 ? one : many}`;
+export const colour = (winner) => name(winner);
