@@ -8,6 +8,7 @@ What it is asked is noted, and what it holds can be listed without asking it.
 """
 
 import logging
+import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -43,6 +44,7 @@ class Objects:
             return found
         environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         if status == 0:
+            environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
             raise ConnectionError("cut")
         code = WHY[status]
         start(f"{status} {code}", [("Content-Type", "application/xml")])

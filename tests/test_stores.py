@@ -18,12 +18,13 @@ import pytest
 from building import CLOSURE, built, finished, started
 from objects import BUCKET, Objects, objects
 from terminal import kingpair, said
+from test_cluster import needs_cluster, on_loopback
 
 from coordinator.build import Committed
 from workers import remote
 from workers.errors import CannotBuild
 from workers.probe import open_tablebase
-from workers.remote import CHECK, LEASE, Owner, RemoteStore
+from workers.remote import LEASE, Owner, RemoteStore
 from workers.store import LocalStore, Store, shown, store_at, uri_of
 
 
@@ -181,12 +182,31 @@ def _again(store: Store) -> RemoteStore:
 def test_the_lease_of_a_process_that_ended_is_nobodys(tmp_path: Path) -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    owner = Owner(os.uname().nodename, ended.pid, "long ago")
+    owner = Owner.this()._replace(process=ended.pid)
     store = filed(tmp_path)
     (tmp_path / "there" / LEASE).write_bytes(owner.json())
     with store.hold():
         assert owner.json() != (tmp_path / "there" / LEASE).read_bytes()
     assert os.listdir(tmp_path / "there") == []
+
+
+def test_the_lease_of_a_process_in_another_container_is_its_own(tmp_path: Path) -> None:
+    elsewhere = Owner.this()._replace(process=1 << 22, space="pid:[1]")
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / LEASE).write_bytes(elsewhere.json())
+    with pytest.raises(CannotBuild, match="another build is writing to"):
+        filed(tmp_path).hold().__enter__()
+
+
+def test_what_a_killed_process_was_writing_is_cleared_away(tmp_path: Path) -> None:
+    left, alive = filed(tmp_path), filed(tmp_path)
+    for store in (left, alive):
+        store.here("a").write_bytes(b"one")
+    assert left._alive is not None
+    os.close(left._alive)  # as the end of a process does
+    filed(tmp_path).here("b")
+    assert not left.here("a").exists()
+    assert alive.here("a").read_bytes() == b"one"
 
 
 def test_a_lease_that_nobody_renews_runs_out(tmp_path: Path) -> None:
@@ -238,6 +258,7 @@ def test_a_build_over_a_file_system_of_pyarrows_leaves_the_same_bytes(
     assert found == finished(tables)
 
 
+@pytest.mark.slow
 def test_a_build_that_is_killed_goes_on_from_what_the_store_has(
     lab: Objects, prefix: str, tables: Path
 ) -> None:
@@ -299,6 +320,11 @@ def test_a_store_that_cannot_be_reached_is_refused_in_one_line(lab: Objects) -> 
     assert f"cannot write to s3://{BUCKET}/x" in refused("--out", nobody)
 
 
+def test_a_store_of_no_known_kind_is_refused_in_one_line() -> None:
+    assert "no store at az://x/tables" in refused("--out", "az://x/tables")
+    assert "no option 'colour'" in refused("--out", "s3://x/tables?colour=red")
+
+
 def test_a_bucket_that_is_not_there_is_refused_in_one_line(lab: Objects) -> None:
     assert "cannot write to s3://nowhere/x" in refused("--out", lab.uri("x", "nowhere"))
 
@@ -311,7 +337,7 @@ def test_a_store_that_may_not_be_written_is_refused_in_one_line(lab: Objects) ->
 def test_a_store_that_another_build_holds_is_refused_in_one_line(lab: Objects, prefix: str) -> None:
     lab.put(f"{prefix}/{LEASE}", Owner("elsewhere", 1, "today").json())
     assert "(elsewhere, process 1, since today)" in refused("--out", lab.uri(prefix))
-    assert set(lab.held(prefix)) == {LEASE, CHECK}
+    assert set(lab.held(prefix)) == {LEASE}
 
 
 # ---- readers ----
@@ -322,7 +348,9 @@ def test_tables_of_a_store_can_be_asked(lab: Objects, prefix: str, tables: Path)
         lab.put(f"{prefix}/{name}", data)
     with open_tablebase(lab.uri(prefix)) as tablebase:
         assert tablebase.probe_dtc("8/8/8/8/Q7/5k2/8/K3r3 w - - 0 1") == 31
+        lab.asked.clear()
         assert not tablebase.refresh()
+        assert [method for method, _ in lab.asked] == ["GET"]  # one list, however many tables
         lab.asked.clear()
         assert tablebase.probe_dtc("8/8/8/8/Q7/5k2/8/1K2r3 w - - 0 1") != 0
         assert lab.asked == []
@@ -346,3 +374,17 @@ def test_a_store_without_tables_says_so(lab: Objects, prefix: str) -> None:
     done = kingpair("tables", "--tables", lab.uri(prefix))
     assert done.exit_code == 3
     assert f"no directory of tables at s3://{BUCKET}/{prefix}" in done.stderr
+
+
+# ---- clusters ----
+
+
+@needs_cluster
+@pytest.mark.slow
+def test_actors_write_their_own_parts_into_a_store(tables: Path, tmp_path: Path) -> None:
+    """Each of two workers its logs of each colour, under names of their own; then the tables."""
+    script = str(Path(__file__).with_name("stored.py"))
+    done = on_loopback(tmp_path, sys.executable, script, str(tables), "KQvKR")
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.splitlines()[-1] == "held 3 differ 0 logs 4"
+    assert list((tmp_path / ".cache" / "kingpair").rglob("*.log")) == []

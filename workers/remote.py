@@ -9,6 +9,7 @@ that fails can be had, a lease says who builds: an object with a name in it, ren
 Its age is told by the store's own clock.
 """
 
+import fcntl
 import io
 import json
 import os
@@ -20,7 +21,7 @@ from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 from tempfile import mkdtemp, mkstemp
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -34,6 +35,7 @@ LEASE = ".kingpair.lease"
 CHECK = ".kingpair.check"
 LEASE_SECONDS = 60.0
 RENEW_SECONDS = 15.0
+_SCRATCH = "scratch."
 _SEGMENT = "{:06d}"
 _PIECE = 8 << 20
 _OBJECTS = {"s3", "gcs"}  # whose uploads complete atomically
@@ -47,6 +49,12 @@ class Owner(NamedTuple):
     host: str
     process: int
     since: str
+    space: str = ""  # in which processes have their numbers: a container's may be its own
+
+    @staticmethod
+    def this() -> "Owner":
+        space = os.readlink("/proc/self/ns/pid")
+        return Owner(socket.gethostname(), os.getpid(), time.strftime("%F %T"), space)
 
     def __str__(self) -> str:
         return f"{self.host}, process {self.process}, since {self.since}"
@@ -57,7 +65,9 @@ class Owner(NamedTuple):
     @property
     def is_gone(self) -> bool:
         """It was on this machine, and has ended."""
-        return self.host == socket.gethostname() and not Path("/proc", str(self.process)).exists()
+        here = Owner.this()
+        beside = (self.host, self.space) == (here.host, here.space)
+        return beside and not Path("/proc", str(self.process)).exists()
 
 
 class RemoteStore:
@@ -70,9 +80,12 @@ class RemoteStore:
         self.root = root
         self._atomic = files.type_name in _OBJECTS
         self._scratch: Path | None = None
+        self._alive: int | None = None  # what is locked as long as this process lives
         self._extended: dict[str, tuple[int, int]] = {}  # of a log: segments, bytes in them
         self._kept: set[str] = set()  # what lies in the scratch as it is in the store
+        self._listed: dict[str, Any] = {}  # what the store had when it was last listed
         self._lost = ""
+        self._lock = Lock()  # all the workers of a process write through one store
 
     @staticmethod
     def at(uri: str) -> "RemoteStore":
@@ -94,17 +107,19 @@ class RemoteStore:
         return place
 
     def _scratches(self) -> Path:
-        if self._scratch is None:
-            self.root.mkdir(parents=True, exist_ok=True)
-            _clear_left(self.root)
-            self._scratch = Path(mkdtemp(prefix=f"{_mark()}.{os.getpid()}.", dir=self.root))
-        return self._scratch
+        with self._lock:
+            if self._scratch is None:
+                self.root.mkdir(parents=True, exist_ok=True)
+                _clear_left(self.root)
+                self._scratch = Path(mkdtemp(prefix=_SCRATCH, dir=self.root))
+                self._alive = _locked(self._scratch)
+            return self._scratch
 
     def fetch(self, name: str) -> Path:
         if name in self._kept:
             return self.here(name)
         with self._told(name):
-            copy = self.copy_of(name)
+            copy = self._copy_of(self._files.get_file_info(self._at(name)))
             if not copy.exists():
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 self._download_whole(name, copy)
@@ -114,10 +129,14 @@ class RemoteStore:
         return copy
 
     def copy_of(self, name: str) -> Path:
-        """Where the copy of what the store has now is, or would be."""
-        info = self._files.get_file_info(self._at(name))
-        if info.type != pafs.FileType.File:
+        if name not in self._listed:
             raise FileNotFoundError(f"no {name} in {self}")
+        return self._copy_of(self._listed[name])
+
+    def _copy_of(self, info: Any) -> Path:
+        if info.type != pafs.FileType.File:
+            raise FileNotFoundError(f"no {info.path}")
+        name: str = info.path.removeprefix(f"{self._base}/")
         return self.root / "cache" / f"{info.size:x}.{info.mtime_ns or 0:x}" / name
 
     def draft(self, name: str) -> Path:
@@ -128,12 +147,11 @@ class RemoteStore:
         return place
 
     def _download_whole(self, name: str, to: Path) -> None:
-        partial = to.with_name(f"{to.name}.{_mark()}.{os.getpid()}.partial")
-        try:
-            self._download(name, partial, "wb")
-            os.replace(partial, to)
-        finally:
-            partial.unlink(missing_ok=True)
+        """In the scratch first: whoever dies meanwhile leaves nothing elsewhere."""
+        fd, path = mkstemp(prefix="copy.", dir=self._scratches())
+        os.close(fd)
+        self._download(name, Path(path), "wb")
+        os.replace(path, to)
 
     def _download(self, name: str, to: Path, mode: str) -> None:
         with self._files.open_input_stream(self._at(name)) as source, open(to, mode) as file:
@@ -146,7 +164,10 @@ class RemoteStore:
     def names(self, folder: str) -> list[str]:
         with self._told(folder):
             wanted = pafs.FileSelector(self._at(folder), allow_not_found=True)
-            return sorted(PurePosixPath(i.path).name for i in self._files.get_file_info(wanted))
+            found = {PurePosixPath(i.path).name: i for i in self._files.get_file_info(wanted)}
+        if not folder:
+            self._listed = found
+        return sorted(found)
 
     def keep(self, name: str) -> None:
         with open(self.here(name), "rb") as source:
@@ -174,8 +195,10 @@ class RemoteStore:
                 self._files.delete_file(self._at(name))
 
     def _forget(self, below: str) -> None:
-        self._kept = {name for name in self._kept if not name.startswith(below)}
-        self._extended = {n: e for n, e in self._extended.items() if not n.startswith(below)}
+        with self._lock:
+            self._kept -= {name for name in self._kept if name.startswith(below)}
+            for name in [name for name in self._extended if name.startswith(below)]:
+                del self._extended[name]
 
     def make(self, folder: str) -> None:
         self.here(folder).mkdir(exist_ok=True)
@@ -239,23 +262,26 @@ class RemoteStore:
     def check(self) -> None:
         """By writing: nothing else says whether it may be written."""
         self._write(CHECK, b"kingpair may write here\n")
+        self.remove(CHECK)
 
     def room(self) -> int | None:
         return None
 
     def close(self) -> None:
-        if self._scratch is not None:
-            shutil.rmtree(self._scratch, ignore_errors=True)
-            self._scratch = None
-            self._kept.clear()
+        if self._alive is not None:
+            os.close(self._alive)
+        self._scratch = self._alive = None
+        self._kept.clear()
+        _clear_left(self.root)
 
     def _write(self, name: str, data: bytes) -> None:
         self._put(name, io.BytesIO(data), len(data))
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        owner = Owner(socket.gethostname(), os.getpid(), time.strftime("%F %T"))
+        owner = Owner.this()
         self._take(owner)
+        self.root.mkdir(parents=True, exist_ok=True)
         over = Event()
         renewing = Thread(target=self._renew, args=(owner, over), name="lease", daemon=True)
         renewing.start()
@@ -267,7 +293,6 @@ class RemoteStore:
             with suppress(OSError, CannotBuild):
                 if self._holder() == owner:
                     self.remove(LEASE)
-                    self.remove(CHECK)
 
     def _take(self, owner: Owner) -> None:
         """Who finds no lease, or one that nobody renews, writes his own; the last one has it."""
@@ -299,8 +324,10 @@ class RemoteStore:
 
     def _age(self) -> float:
         """Seconds since the lease was renewed, both times the store's."""
-        self.check()
-        lease, now = self._files.get_file_info([self._at(LEASE), self._at(CHECK)])
+        self._write(CHECK, b"what time is it\n")
+        with self._told(LEASE):
+            lease, now = self._files.get_file_info([self._at(LEASE), self._at(CHECK)])
+        self.remove(CHECK)
         return float((now.mtime_ns or 0) - (lease.mtime_ns or 0)) / 1e9
 
     @contextmanager
@@ -361,16 +388,24 @@ def _key(uri: str) -> str:
     return blake2b(asked.encode(), digest_size=8).hexdigest()
 
 
-def _mark() -> str:
-    """Of this machine's scratches: a home may be shared by many."""
-    return f"scratch-{socket.gethostname()}"
+def _locked(place: Path) -> int | None:
+    """The lock of a scratch, None if a process has it that lives."""
+    fd = os.open(place / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        return None
+    return fd
 
 
 def _clear_left(root: Path) -> None:
-    """The scratches of processes of this machine that are no more."""
-    for place in root.glob(f"{_mark()}.*"):
-        if not Path("/proc", place.name.removeprefix(_mark()).split(".")[1]).exists():
-            shutil.rmtree(place, ignore_errors=True)
+    """The scratches of processes that are no more: whoever was killed could not do it."""
+    for place in root.glob(f"{_SCRATCH}*"):
+        with suppress(OSError):
+            if (fd := _locked(place)) is not None:
+                shutil.rmtree(place, ignore_errors=True)
+                os.close(fd)
 
 
 def _cache() -> Path:

@@ -32,7 +32,7 @@ from urllib.parse import urlsplit
 
 from workers.errors import CannotBuild
 
-_URI = re.compile(r"(s3|gs|gcs|hdfs|viewfs|abfs|abfss|file):/+(.*)", re.DOTALL)
+_URI = re.compile(r"([a-z][a-z0-9+.-]+):/+(.*)", re.DOTALL)
 
 
 class StoreHeld(CannotBuild):
@@ -54,7 +54,7 @@ class Store(Protocol):
         """FileNotFoundError if there is none."""
 
     def copy_of(self, name: str) -> Path:
-        """What `fetch` gives, whether or not it is here yet."""
+        """What `fetch` would have given when the store's names were last listed."""
 
     def has(self, name: str) -> bool: ...
     def names(self, folder: str) -> list[str]:
