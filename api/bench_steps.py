@@ -54,7 +54,7 @@ class NoLog(PassLog):
     def append(self, found: Found, packed: tuple[bytes, list[int]]) -> None:
         pass
 
-    def commit(self, done: Pass) -> "Future[None]":
+    def commit(self, done: Pass, seconds: float = 0.0) -> "Future[None]":
         self.passes.append(done)
         return Future()
 

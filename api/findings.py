@@ -3,13 +3,15 @@ zugzwangs, samples of it, and the report that has it all.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from api.figures import MOVERS, by_moves
-from api.text import columns, count, percent
+from api.text import columns, count, duration, percent
 from workers.longest import Collection, Longest
 from workers.material import Material
 from workers.outcome import Outcome, moves_of
+from workers.passtimes import Timed
 from workers.report import Report, Shares, shares
 from workers.selection import Entry
 from workers.table import COLUMNS
@@ -151,9 +153,35 @@ def report_text(report: Report) -> Iterator[str]:
     yield ""
     yield f"mutual zugzwangs: {report.zugzwangs.counts.total():,}"
     yield from _zugzwang_lines(report.material, report.zugzwangs)
+    yield ""
+    yield from _passes_lines(report.passes)
     if depths := list(by_moves(report.counts)):
         yield ""
         yield from columns(depths, ">>>>>")
+
+
+def _passes_lines(passes: Sequence[Timed] | None) -> Iterator[str]:
+    if passes is None:
+        yield "what its passes took: not recorded"
+        return
+    yield f"what its passes took: {_took(sum(each.seconds for each in passes))} in all"
+    yield ""
+    by_winner = {name: [p for p in passes if p.winner == name] for name in COLUMNS}
+    shown = {name: of for name, of in by_winner.items() if of}
+    yield from columns(_passes_rows(shown), "<" + ">>>" * len(shown))
+
+
+def _passes_rows(shown: dict[str, list[Timed]]) -> Iterator[list[str]]:
+    yield ["", *(text for name in shown for text in (f"{name.title()} to win", "", ""))]
+    yield ["  pass", *("won", "lost", "took") * len(shown)]
+    for cells in zip_longest(*shown.values()):
+        depth = next(each.depth for each in cells if each)
+        row = (each and (f"{each.won:,}", f"{each.lost:,}", _took(each.seconds)) for each in cells)
+        yield [f"  {depth}", *(text for found in row for text in found or ("", "", ""))]
+
+
+def _took(seconds: float) -> str:
+    return f"{1000 * seconds:,.1f} ms" if seconds < 1 else duration(seconds)
 
 
 def _shares_rows(report: Report) -> Iterator[tuple[str, ...]]:
@@ -182,6 +210,7 @@ def report_json(report: Report) -> dict[str, Any]:
         "counts": {name: report.counts[name] for name in COLUMNS},
         "longest": _longest_json(report.material, report.longest),
         "zugzwangs": _census_json(report.material, report.zugzwangs),
+        "passes": report.passes and [each._asdict() for each in report.passes],
     }
 
 

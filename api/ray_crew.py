@@ -90,7 +90,7 @@ class Actor:
 
     def seal(self, call: Call, task: Seal) -> Event:
         try:
-            self._at_work().seal(sealed(task)).result()
+            self._at_work().seal(sealed(task), task.seconds).result()
         except Exception as error:
             return failed(call, task, error)
         return Done(call)

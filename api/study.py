@@ -132,8 +132,8 @@ def report(
 ) -> None:
     """Report on an endgame: all that people study it for.
 
-    How many positions White wins, Black wins and nobody wins; the longest; mutual zugzwangs; and
-    how many positions take how many moves.
+    How many positions White wins, Black wins and nobody wins; the longest; mutual zugzwangs; how
+    many positions take how many moves; and what each pass took when the table was built.
 
     \b
     Examples:

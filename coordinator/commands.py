@@ -94,7 +94,7 @@ class Lose:
 @dataclass(frozen=True, slots=True)
 class Seal:
     """Make this worker's log entry of a pass durable; `won` and `lost` are of all workers, `over`
-    says that no pass follows.
+    says that no pass follows, `seconds` how long its steps took.
     """
 
     winner: int
@@ -102,6 +102,7 @@ class Seal:
     won: int
     lost: int
     over: bool
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,9 @@ class Assigned:
 
 @dataclass(frozen=True, slots=True)
 class PassCommitted:
-    """Distinct positions found, by partition; bytes that went from worker to worker."""
+    """Distinct positions found, by partition; bytes that went from worker to worker; how long the
+    slowest worker was in its steps.
+    """
 
     domain: str
     winner: int
@@ -202,6 +205,7 @@ class PassCommitted:
     lost: tuple[int, ...]
     exchanged: int
     over: bool
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

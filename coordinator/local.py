@@ -85,7 +85,7 @@ class Local:
             return
         assert post.worker is not None, f"{call}: a worker that was not created"
         if isinstance(task, Seal):
-            durable = post.worker.seal(sealed(task))
+            durable = post.worker.seal(sealed(task), task.seconds)
             durable.add_done_callback(partial(self._sealed, call, task))
             return
         batches = task.inbound if isinstance(task, Win | Lose) else ()

@@ -73,7 +73,8 @@ def _gathered(team: Team, answer: Computed) -> Team:
     expected = len(team.shares[worker].partitions)
     assert len(answer.counts) == expected, f"{answer.call}: {len(answer.counts)} counts"
     counts = {**team.counts, worker: answer.counts}
-    return replace(team, counts=counts, sent=team.sent + answer.sent)
+    spent = {**team.spent, worker: team.spent.get(worker, 0.0) + answer.seconds}
+    return replace(team, counts=counts, spent=spent, sent=team.sent + answer.sent)
 
 
 def _found(team: Team) -> tuple[int, ...]:
@@ -135,15 +136,17 @@ def _complete(
 ) -> Run:
     """A pass is found: seal it, and go on with the next if that is wise."""
     over = team.depth >= team.last_exit and not any(lost)
-    seal = Seal(team.winner, team.depth, sum(won), sum(lost), over)
+    seconds = max(team.spent.values())
+    seal = Seal(team.winner, team.depth, sum(won), sum(lost), over, seconds)
     seals = issue(run, team, ((w, seal) for w in range(len(team.shares))), out)
-    sealing = (*team.sealing, Sealing(team.depth, won, lost, team.exchanged, over))
+    sealing = (*team.sealing, Sealing(team.depth, won, lost, team.exchanged, over, seconds))
     team = replace(
         team,
         issued=team.issued + len(seals),
         seals={**team.seals, **dict.fromkeys(seals, seal)},
         sealing=sealing,
         exchanged=0,
+        spent={},
         stage=Stage.SETTLE,
     )
     return _settled(run, team, policy, out)
@@ -175,6 +178,7 @@ def _commit(run: Run, team: Team, pass_: Sealing, out: Out) -> Run:
             pass_.lost,
             pass_.exchanged,
             pass_.over,
+            pass_.seconds,
         )
     )
     return further(replace(run, passes={**run.passes, team.winner: (*before, committed)}))

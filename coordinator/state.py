@@ -61,6 +61,7 @@ class Sealing:
     lost: tuple[int, ...]
     exchanged: int
     over: bool
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,7 @@ class Team:
     sent: tuple[Batch, ...] = ()  # this step's; the next one's inbound
     won: tuple[int, ...] = ()  # this pass's W_n, by partition
     exchanged: int = 0  # bytes, in this pass
+    spent: Mapping[int, float] = field(default_factory=dict)  # seconds in this pass, by worker
     sealing: tuple[Sealing, ...] = ()
     growing: bool = False  # there are nodes for a larger team
 

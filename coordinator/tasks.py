@@ -74,7 +74,7 @@ def _done(worker: Worker, call: Call, task: Task, inbound: Sequence[Parcel]) -> 
         case Lose(_, depth):
             return _computed(call, partial(worker.lose, depth, inbound))
         case Seal():
-            worker.seal(sealed(task)).result()
+            worker.seal(sealed(task), task.seconds).result()
             return Done(call), {}
         case Paint(part, first, stop, logs):
             return Written(call, worker.paint(part, range(first, stop), logs)), {}

@@ -29,12 +29,19 @@ def started(events: list[Event]) -> list[str]:
 
 
 def files(directory: Path) -> dict[str, bytes]:
-    """Every file, hidden ones and those of logs too."""
-    return {
-        str(path.relative_to(directory)): path.read_bytes()
-        for path in directory.rglob("*")
-        if path.is_file()
-    }
+    """Every file, hidden ones and those of logs too, but for the notes of what passes took."""
+    return untimed(
+        {
+            str(path.relative_to(directory)): path.read_bytes()
+            for path in directory.rglob("*")
+            if path.is_file()
+        }
+    )
+
+
+def untimed(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Without the notes of what passes took, which is something else each time."""
+    return {name: data for name, data in files.items() if not name.endswith(".passes.json")}
 
 
 def finished(tables: Path, *names: str) -> dict[str, bytes]:

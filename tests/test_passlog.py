@@ -169,7 +169,7 @@ def test_the_log_of_another_identity_is_begun_anew(tmp_path: Path) -> None:
 
 
 def test_what_is_no_log_is_begun_anew(tmp_path: Path) -> None:
-    (tmp_path / "log").write_bytes(b"kpl1" + b"not a log" * 100)
+    (tmp_path / "log").write_bytes(b"kpl2" + b"not a log" * 100)
     assert_holds(tmp_path / "log", 0)
     assert (tmp_path / "log").stat().st_size < 200
 

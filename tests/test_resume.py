@@ -84,7 +84,7 @@ def test_what_a_death_left_beside_a_finished_table_is_cleared_away(
 ) -> None:
     copied(tables, tmp_path)
     (tmp_path / ".KQvKR.dtc.build").mkdir()
-    (tmp_path / ".KQvKR.dtc.build" / "weaker.log").write_bytes(b"kpl1")
+    (tmp_path / ".KQvKR.dtc.build" / "weaker.log").write_bytes(b"kpl2")
     (tmp_path / "KQvKR.dtc.arrow.partial").write_bytes(b"ARROW1")
     assert started(built(tmp_path, "KQvKR")) == []
     assert files(tmp_path) == finished(tables)

@@ -15,7 +15,7 @@ from pathlib import Path
 import child
 import pyarrow.fs as pafs
 import pytest
-from building import CLOSURE, built, finished, started
+from building import CLOSURE, built, finished, started, untimed
 from objects import BUCKET, Objects, objects
 from terminal import kingpair, said
 from test_cluster import needs_cluster, on_loopback
@@ -243,7 +243,7 @@ def keep_on(store: Store, name: str) -> None:
 
 def test_a_build_leaves_the_same_bytes_in_a_store(lab: Objects, prefix: str, tables: Path) -> None:
     built(lab.uri(prefix), "KQvKR")
-    assert lab.held(prefix) == finished(tables)
+    assert untimed(lab.held(prefix)) == finished(tables)
     lab.asked.clear()
     assert started(built(lab.uri(prefix), "KQvKR")) == []
     assert [path for method, path in lab.asked if method == "PUT" and "arrow" in path] == []
@@ -255,7 +255,7 @@ def test_a_build_over_a_file_system_of_pyarrows_leaves_the_same_bytes(
     out = Path(f"file://{tmp_path / 'out'}")
     built(out, "KQvKR")
     found = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
-    assert found == finished(tables)
+    assert untimed(found) == finished(tables)
 
 
 @pytest.mark.slow
@@ -269,7 +269,7 @@ def test_a_build_that_is_killed_goes_on_from_what_the_store_has(
     assert "KQvKR.dtc.arrow" not in left
     committed = [event for event in built(uri, "KQvKR") if isinstance(event, Committed)]
     assert min(event.passed.depth for event in committed if event.winner == 0) > 1
-    assert lab.held(prefix) == finished(tables)
+    assert untimed(lab.held(prefix)) == finished(tables)
 
 
 @pytest.mark.slow
@@ -283,7 +283,7 @@ def test_a_store_that_fails_at_random_delays_a_build_or_ends_it_with_a_reason(
         built(lab.uri(prefix), "KQvKR")
     lab.fail = lambda method, path: None
     built(lab.uri(prefix), "KQvKR")
-    assert lab.held(prefix) == finished(tables)
+    assert untimed(lab.held(prefix)) == finished(tables)
 
 
 @pytest.mark.slow
@@ -300,7 +300,7 @@ def test_a_store_that_takes_no_more_keeps_what_it_has_and_can_be_mended(
     assert {n for n in lab.held(prefix) if n.endswith(".arrow")} < set(finished(tables))
     lab.fail = lambda method, path: None
     built(lab.uri(prefix), "KQvKR")
-    assert lab.held(prefix) == finished(tables)
+    assert untimed(lab.held(prefix)) == finished(tables)
 
 
 # ---- refusals ----

@@ -52,6 +52,12 @@ class History:
             if first <= done.depth <= last
         }
         self.passes: list[Pass] = [by_depth[depth] for depth in sorted(by_depth)]
+        self.seconds = {
+            depth: seconds
+            for log, first, last in entries
+            for depth, seconds in log.seconds.items()
+            if first <= depth <= last
+        }
 
     @property
     def depth(self) -> int:

@@ -21,11 +21,13 @@ from typing import NamedTuple
 import numpy as np
 
 from workers.painting import Longest, Painter, counts_of
+from workers.passtimes import write_times
 from workers.store import Store
 from workers.table import Identity
 from workers.writing import (
     Batch,
     Blocks,
+    End,
     cannot_write,
     end_of,
     head_of,
@@ -94,14 +96,16 @@ def join(
             file.seek(0)
             head = file.read(notes[0].bytes - sum(b.metadata + b.body for b in notes[0].batches))
             file.seek(0, os.SEEK_END)
-            file.write(_end(head, painter, identity, notes))
+            end = _end(head, painter, identity, notes)
+            file.write(end.data)
             sync(file)
+        write_times(store, name, end.digest, painter.logs)
         store.rename(joined, name)
     except OSError as error:
         raise cannot_write(f"{store}/{name}", error) from error
 
 
-def _end(head: bytes, painter: Painter, identity: Identity, notes: Sequence[Note]) -> bytes:
+def _end(head: bytes, painter: Painter, identity: Identity, notes: Sequence[Note]) -> End:
     blocks, longest = Blocks([], []), _merged(notes)
     for note in notes:
         blocks.extend(Blocks(note.batches, note.digests))

@@ -4,10 +4,11 @@ live histogram in one.
 A log belongs to one analysis (a material, a metric, a winner).  It is a file of records, appended
 and never changed:
 
-    record  = "kpl1" | kind u8 | won u8 | depth u16 | chunk u32 | size u64 | check u64 | payload
+    record  = "kpl2" | kind u8 | won u8 | depth u16 | chunk u32 | size u64 | check u64 | payload
     kind 0  = identity     payload: JSON that must agree for the log to be gone on from
     kind 1  = layer        payload: count u64 | end u64 per partition | their streams (streams.hpp)
-    kind 2  = commit       payload: JSON {"won": n, "lost": n, "over": bool} of the pass `depth`
+    kind 2  = commit       payload: JSON {"won": n, "lost": n, "over": bool} of the pass `depth`,
+                             and "seconds", what it took
 
 `check` is the xxh3 of the record's other fields and payload.  All integers are little-endian.  A
 pass is committed once its commit record is on disk and synced; whatever follows the last whole
@@ -37,7 +38,7 @@ from workers.errors import CannotBuild
 
 _HEAD = struct.Struct("<4sBBHIQ")
 _CHECK = struct.Struct("<Q")
-_MAGIC = b"kpl1"
+_MAGIC = b"kpl2"
 _IDENTITY, _LAYER, _COMMIT = 0, 1, 2
 _WAITING_MAX = 16  # records waiting to be written: what bounds the memory of a slow disk
 
@@ -79,6 +80,7 @@ class LogFile:
     def _open(self, path: Path, fd: int) -> None:
         self.path, self._fd = path, fd
         self.passes: list[Pass] = []
+        self.seconds: dict[int, float] = {}  # by depth
         self._places: dict[Found, _Place] = {}
         try:
             self.identity, self._end = self._scan()
@@ -99,7 +101,9 @@ class LogFile:
             elif kind == _LAYER:
                 places[found] = _Place(offset, len(payload))
             else:
-                self.passes.append(Pass(found.depth, **json.loads(payload)))
+                counts = json.loads(payload)
+                self.seconds[found.depth] = counts.pop("seconds")
+                self.passes.append(Pass(found.depth, **counts))
                 self._places |= places
                 places, end = {}, after
         return identity, end
@@ -177,7 +181,7 @@ class PassLog(LogFile):
         build's.
         """
         if identity != self.identity:
-            self.passes, self._places, self._end = [], {}, 0
+            self.passes, self.seconds, self._places, self._end = [], {}, {}, 0
         os.ftruncate(self._fd, self._end)
         os.lseek(self._fd, self._end, os.SEEK_SET)
         if self._end == 0:
@@ -191,14 +195,15 @@ class PassLog(LogFile):
         streams, ends = packed
         self._put(_LAYER, found, struct.pack(f"<{1 + len(ends)}Q", len(ends), *ends), streams)
 
-    def commit(self, done: Pass) -> "Future[None]":
+    def commit(self, done: Pass, seconds: float = 0.0) -> "Future[None]":
         """All parts of the pass have been appended: it counts once this record is on disk, and
         then what is returned is done.
         """
-        counts = {"won": done.won, "lost": done.lost, "over": done.over}
+        counts = {"won": done.won, "lost": done.lost, "over": done.over, "seconds": seconds}
         durable: Future[None] = Future()
         self._put(_COMMIT, Found(done.depth, False, 0), json.dumps(counts).encode(), then=durable)
         self.passes.append(done)
+        self.seconds[done.depth] = seconds
         return durable
 
     def flush(self) -> None:

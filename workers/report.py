@@ -1,15 +1,18 @@
 """A report on a table: all that people study an endgame for, from one reading.
 
 How many positions, by side to move, result and moves, is in the table's footer.  The positions of
-the longest wins and losses and the mutual zugzwangs are looked for in its rows.
+the longest wins and losses and the mutual zugzwangs are looked for in its rows.  What its passes
+took is in a note beside it, if it has one.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from workers import longest, zugzwang
 from workers.longest import Collection, longest_of
 from workers.material import Material
 from workers.outcome import Outcome
+from workers.passtimes import Timed, times_of
 from workers.sections import Section, read
 from workers.statistics import in_order
 from workers.table import COLUMNS, Counts, Table
@@ -26,6 +29,7 @@ class Report(NamedTuple):
     counts: Counts
     longest: Collection
     zugzwangs: Census
+    passes: Sequence[Timed] | None
 
 
 def report_of(table: Table, threads: Threads, keep: int | None = None) -> Report:
@@ -39,8 +43,8 @@ def report_of(table: Table, threads: Threads, keep: int | None = None) -> Report
     for deepest, squeezed in read(table, threads, look):
         collection.take(deepest)
         census.take(squeezed)
-    counts = in_order(table.counts)
-    return Report(table.material, table.metric, table.digest, counts, collection, census)
+    counts, passes = in_order(table.counts), times_of(table)
+    return Report(table.material, table.metric, table.digest, counts, collection, census, passes)
 
 
 class Shares(NamedTuple):

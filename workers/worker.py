@@ -89,9 +89,11 @@ class Worker:
     def lose(self, depth: int, inbound: Sequence[Parcel]) -> Findings:
         return self._at_work().lose(depth, inbound)
 
-    def seal(self, done: Pass) -> "Future[None]":
-        """Everything of a pass has been found: done when its entry is on disk."""
-        return self._at_work().log.commit(done)
+    def seal(self, done: Pass, seconds: float) -> "Future[None]":
+        """Everything of a pass has been found, in so many seconds: done when its entry is on
+        disk.
+        """
+        return self._at_work().log.commit(done, seconds)
 
     def _at_work(self) -> Analysis:
         assert self._analysis is not None, "a step without an analysis"

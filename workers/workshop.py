@@ -18,6 +18,7 @@ from typing import NamedTuple
 from workers.errors import DamagedTable, ForeignTable
 from workers.material import STRONGER, WEAKER, Material
 from workers.passlog import LogFile, Pass, PassLog
+from workers.passtimes import note_of
 from workers.store import Store, store_at
 from workers.table import Table, table_name
 
@@ -76,6 +77,7 @@ class Tables:
     def remove(self, material: Material) -> None:
         self.forget(material)
         self.store.remove(self.name_of(material))
+        self.store.remove(note_of(self.name_of(material)))
 
     def close(self) -> None:
         for table in self._open.values():

@@ -134,7 +134,7 @@ def publish(
         with open(partial, "wb") as file:
             file.write(head)
             blocks = write_blocks(file, parts)
-            file.write(end_of(head, schema, identity, blocks, counts))
+            file.write(end_of(head, schema, identity, blocks, counts).data)
             sync(file)
         os.replace(partial, path)
         sync_directory(path.parent)
@@ -187,10 +187,16 @@ def write_blocks(file: BinaryIO, parts: Iterable[Part]) -> Blocks:
     return written
 
 
+class End(NamedTuple):
+    """What stands behind the last batch, and the digest of the table."""
+
+    data: bytes
+    digest: str
+
+
 def end_of(
     head: bytes, schema: pa.Schema, identity: Identity, blocks: Blocks, counts: Counts
-) -> bytes:
-    """What stands behind the last batch."""
+) -> End:
     places: list[tuple[int, int, int]] = []
     at = len(head)
     for metadata, body, _ in blocks.batches:
@@ -198,6 +204,7 @@ def end_of(
         at += metadata + body
     stated, counted = identity.json(), json.dumps(counts, sort_keys=True)
     digests = "".join(blocks.digests)
+    digest = contents_digest(stated, counted, digests)
     footer = _footer(
         schema,
         places,
@@ -205,12 +212,13 @@ def end_of(
             "kingpair.layout": str(LAYOUT),
             "kingpair.counts": counted,
             "kingpair.blocks": digests,
-            "kingpair.digest": contents_digest(stated, counted, digests),
+            "kingpair.digest": digest,
             "kingpair.pieces": "".join([digest_of(head), *(b.digest for b in blocks.batches)]),
             "kingpair.seal": UNSEALED,
         },
     )
-    return seal(_END_OF_STREAM + footer + struct.pack("<I", len(footer)) + _MAGIC)
+    end = _END_OF_STREAM + footer + struct.pack("<I", len(footer)) + _MAGIC
+    return End(seal(end), digest)
 
 
 # ---- the footer ----
