@@ -1,10 +1,16 @@
-"""Verifying finished tables: which ones, a line for each as it is done, and what is wrong first."""
+"""Verifying finished tables: which ones, a line for each as it is done, and what is wrong first.
 
+On a terminal it also says how far the table under way has come.
+"""
+
+import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from api.text import count, duration
+from api.text import clock, count, duration
 from workers.errors import (
     BadMaterial,
     DamagedTable,
@@ -17,7 +23,7 @@ from workers.metric import Metric
 from workers.probe import Tablebase
 from workers.threads import Threads
 from workers.verdict import Verdict
-from workers.verify import verify
+from workers.verify import Listener, verify
 
 Echo = Callable[[str], None]
 
@@ -64,15 +70,40 @@ def verified(
     found = []
     with Threads(threads) as pool:
         for each in wanted:
-            found.append(_verified(tablebase, each, pool))
+            with _watched(each) as listen:
+                found.append(_verified(tablebase, each, pool, listen))
             echo(_line(found[-1]))
     return found
 
 
-def _verified(tablebase: Tablebase, wanted: Wanted, pool: Threads) -> Verified:
+@contextmanager
+def _watched(wanted: Wanted) -> Iterator[Listener]:
+    """A line that is gone when the table is done; none where nobody would see it change."""
+    if not sys.stderr.isatty():
+        yield lambda share: None
+        return
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    start, name = time.monotonic(), f"{wanted.material} {wanted.metric}"
+    with Live(console=Console(stderr=True), transient=True, auto_refresh=False) as live:
+
+        def show(share: float) -> None:
+            elapsed = clock(time.monotonic() - start)
+            line = f"verifying {name}  {100 * share:.0f} %  elapsed {elapsed}"
+            live.update(Text(line), refresh=True)
+
+        show(0.0)
+        yield show
+
+
+def _verified(tablebase: Tablebase, wanted: Wanted, pool: Threads, listen: Listener) -> Verified:
     try:
         table = tablebase.table(*wanted)
-        verdict = verify(table, lambda smaller: tablebase.table(smaller, wanted.metric), pool)
+        verdict = verify(
+            table, lambda smaller: tablebase.table(smaller, wanted.metric), pool, listen
+        )
     except (DamagedTable, ForeignTable, MissingTableError) as error:
         return Verified(wanted, None, error)
     if verdict.fault is None:

@@ -308,13 +308,24 @@ def test_a_level_can_be_chosen_by_option_or_setting(out: Path) -> None:
 # Progress
 
 
-def test_a_terminal_sees_what_is_under_way_and_keeps_the_lines(out: Path) -> None:
+def seen_on_a_terminal(*words: object) -> str:
     terminal, inside = pty.openpty()
-    process = in_process_of_its_own("build", "KQvKR", "--out", out, stdout=inside, stderr=inside)
+    process = in_process_of_its_own(*words, stdout=inside, stderr=inside)
     os.close(inside)
     with open(terminal, "rb", buffering=0) as screen:
         seen = b"".join(iter(lambda: read(screen), b"")).decode()
     assert process.wait() == 0
+    return seen
+
+
+def test_a_terminal_sees_how_far_a_verification_has_come(tables: Path) -> None:
+    seen = seen_on_a_terminal("verify", "KRvKN", "--tables", tables)
+    assert re.search(r"verifying KRvKN dtc +[1-9]\d* % +elapsed 0:\d\d", seen)
+    assert "KRvKN dtc: sound, " in seen
+
+
+def test_a_terminal_sees_what_is_under_way_and_keeps_the_lines(out: Path) -> None:
+    seen = seen_on_a_terminal("build", "KQvKR", "--out", out)
     assert "longest win 31 moves" in seen
     assert "elapsed" in seen
     assert "wrote 3 tables" in seen

@@ -4,7 +4,7 @@ import random
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -287,6 +287,15 @@ def test_a_row_that_is_no_position_means_nothing(out: Path, pool: Threads) -> No
         ]
         rewrite(out, name, setting(0, unused, 99))
         assert verified(out, name, pool).sound
+
+
+def test_it_tells_how_far_it_has_come(built: Path, pool: Threads) -> None:
+    shares: list[float] = []
+    opened = {name: Table(built / f"{name}.dtc.arrow") for name in ("KRvKN", "KRvK", "KNvK")}
+    verify(opened["KRvKN"], lambda material: opened[str(material)], pool, shares.append)
+    assert shares == sorted(shares)
+    assert (len(shares), shares[-1]) == (40, 1.0)
+    assert max(b - a for a, b in pairwise([0.0, *shares])) < 0.04
 
 
 def test_the_verdict_is_the_same_for_any_number_of_threads(out: Path) -> None:

@@ -50,6 +50,9 @@ from workers.verdict import Verdict, Wrong, miscounted
 Find = Callable[[Material], Table]
 """Where the smaller tables come from: raises MissingTableError or FileNotFoundError."""
 
+Listener = Callable[[float], None]
+"""Told again and again which share of a table is done."""
+
 Keys = NDArray[np.uint8] | NDArray[np.uint16]
 Pairs = NDArray[np.int16]
 
@@ -58,7 +61,9 @@ TOGETHER = 1 << 18  # slots worth a job
 KEPT_BYTES = 512 << 20  # values of a table that is read only once
 
 
-def verify(table: Table, find: Find, threads: Threads) -> Verdict:
+def verify(
+    table: Table, find: Find, threads: Threads, listen: Listener = lambda share: None
+) -> Verdict:
     """Prove a table, given those it rests on.
 
     Raises DamagedTable, ForeignTable or MissingTableError where there is nothing to be proved.
@@ -66,7 +71,7 @@ def verify(table: Table, find: Find, threads: Threads) -> Verdict:
     start = time.monotonic()
     table.check()
     smaller = _smaller(table, find)
-    verification = Verification(table, smaller, threads)
+    verification = Verification(table, smaller, threads, listen)
     for mover in (STRONGER, WEAKER):
         verification.judge(mover)
     return verification.verdict(start)
@@ -99,8 +104,11 @@ def _founded(table: Table, material: Material, find: Find) -> Table:
 class Verification:
     """A table under verification."""
 
-    def __init__(self, table: Table, smaller: dict[Material, Table], threads: Threads) -> None:
+    def __init__(
+        self, table: Table, smaller: dict[Material, Table], threads: Threads, listen: Listener
+    ) -> None:
         self.table, self.threads, self.material = table, threads, table.material
+        self.listen, self.done = listen, 0  # partitions read or checked
         self.slots = int(64 ** len(self.material.letters))
         self.rows = len(COLUMNS) * len(PAIRS) * self.slots
         self.dtype = _dtype(table, smaller)
@@ -185,7 +193,14 @@ class Verification:
             place = np.full(len(PAIRS), -1, np.int16)
             place[walk] = np.arange(len(walk))
             self._read(1 - mover, walk, place, quiet)
+            self._tell(len(walk))
             self._check(mover, walk, place, quiet, taken)
+            self._tell(len(walk))
+
+    def _tell(self, partitions: int) -> None:
+        """So many more have been read, or checked: each is, with either side to move."""
+        self.done += partitions
+        self.listen(self.done / (2 * len(COLUMNS) * len(PAIRS)))
 
     def _read(self, side: int, walk: list[int], place: Pairs, quiet: Keys) -> None:
         def job(pairs: Pairs) -> None:
