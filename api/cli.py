@@ -205,7 +205,7 @@ def build(
     """
     from api.hiring import hiring
     from api.watching import watching
-    from coordinator.build import Request
+    from coordinator.build import Request, check
     from coordinator.build import build as run
 
     flags = {"tables": out, "threads": threads, "memory": memory, "level": level}
@@ -221,11 +221,16 @@ def build(
         verify=verify,
         workers=settings.workers or 1,
     )
+    metrics = list(dict.fromkeys(metric or [Metric.DTC]))
+    requests = [replace(request, metric=each) for each in metrics]
     try:
         with hiring(settings.cluster, request.threads, settings.workers) as hire:
-            for each in metric or [Metric.DTC]:
-                with watching(typer.echo, settings.tables, as_json) as listen:
-                    run(replace(request, metric=each), listen, hire)
+            if len(requests) > 1 and hire is None:
+                check(requests)
+            for each in requests:
+                of_which = each.metric if len(requests) > 1 else None
+                with watching(typer.echo, settings.tables, as_json, of_which) as listen:
+                    run(each, listen, hire)
     except KeyboardInterrupt:
         kept = f"what was committed is kept in {shown(settings.tables)}"
         raise KeyboardInterrupt(f"{kept}, the same command goes on from there") from None

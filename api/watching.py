@@ -31,6 +31,7 @@ from coordinator.request import (
     Verified,
     Waiting,
 )
+from workers.metric import Metric
 from workers.table import COLUMNS
 
 if TYPE_CHECKING:
@@ -40,10 +41,17 @@ Echo = Callable[[str], None]
 
 
 @contextmanager
-def watching(echo: Echo, out: Path, as_json: bool) -> Iterator[Listener]:
-    """A listener for as long as a build lasts, fit for whoever reads the output."""
+def watching(
+    echo: Echo, out: Path, as_json: bool, metric: Metric | None = None
+) -> Iterator[Listener]:
+    """A listener for as long as a build lasts, fit for whoever reads the output; with a metric, it
+    is said, for there are builds of others before or after.
+    """
+    named = {} if metric is None else {"metric": metric}
+    if metric is not None and not as_json:
+        echo(f"{metric}: moves to {metric.counts_to}")
     if as_json:
-        yield lambda event: echo(json.dumps(event_json(event)))
+        yield lambda event: echo(json.dumps(event_json(event) | named))
     elif sys.stdout.isatty():
         with _live(out) as log:
             yield log

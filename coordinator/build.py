@@ -8,7 +8,8 @@ Threads of this process perform them, or whoever is hired.  A material's logs li
 until its table is verified.
 """
 
-from contextlib import ExitStack
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
 
 from coordinator.book import Book, Forgetful, journaled
 from coordinator.closure import check_nodes, estimates, plan_of, sorted_out
@@ -72,6 +73,18 @@ def build(
             book = stack.enter_context(journaled(tables.store.root, request))
         crew, policy = crew_of(request, tables, hire), policy_of(request, tables, hire)
         Builder(request, tables, listen, crew, book, policy).run(control)
+
+
+def check(requests: Sequence[Request]) -> None:
+    """Raise CannotBuild, before the first of several builds into one place is begun, if there is
+    not memory enough for each or not room enough for all of them.
+    """
+    needed: list[Estimate] = []
+    for request in requests:
+        with closing(Tables(request.out, request.metric)) as directory:
+            needed += estimates(request, sorted_out(request, directory)[0])
+            check_memory(needed, request.memory)
+            check_store(directory.store, needed)
 
 
 def crew_of(request: Request, tables: Tables, hire: Hire | None) -> Crew:
@@ -190,4 +203,5 @@ __all__ = [
     "Started",
     "Verified",
     "build",
+    "check",
 ]

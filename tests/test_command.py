@@ -21,8 +21,10 @@ from api.failures import EXIT_CODES, EXPLAINED, ExitCode
 from api.progress import Progress, status
 from api.settings import Size
 from coordinator.build import Committed, Event, Listener, Planned, Published, Started
+from coordinator.plan import estimate
 from workers import _kernels, errors
 from workers.material import Material
+from workers.metric import Metric
 from workers.passlog import Pass
 
 STUDY = ("report", "longest", "zugzwangs", "sample", "export")
@@ -264,6 +266,27 @@ def test_a_build_tells_programs_all_that_happens(out: Path) -> None:
     last = [event["event"] for event in events[-3:]]
     assert last == ["painting", "published", "verified"]
     assert events[-2]["longest"]["white"]["win"]["moves"] == 16
+
+
+def test_a_build_of_both_metrics_says_which(tables: Path, out: Path) -> None:
+    both = "--metric", "dtc", "--metric", "dtm"
+    lines = said("build", "KRvK", "--out", out, *both, "--json").splitlines()
+    found = [(event["metric"], event["event"]) for event in map(json.loads, lines)]
+    assert [m for m, event in found if event == "published"] == ["dtc", "dtm"]
+    text = said("build", "KRvK", "--out", out, *both, "--force").splitlines()
+    assert (text[0], text.index("dtm: moves to mate")) == ("dtc: moves to mate or conversion", 4)
+
+
+def test_what_the_second_of_two_metrics_lacks_is_said_before_the_first_is_begun(out: Path) -> None:
+    material = Material.parse("KBBvKN")
+    to_convert, to_mate = (estimate(material, 1, metric).memory for metric in Metric)
+    assert to_convert < to_mate
+    cap = ("--memory", f"{(to_convert + to_mate) // 2 >> 20}MiB", "--threads", "1")
+    both = "--metric", "dtc", "--metric", "dtm"
+    refused = kingpair("build", "KBBvKN", "--out", out, *cap, *both)
+    assert refused.exit_code == ExitCode.CANNOT
+    assert "KBBvKN needs" in refused.stderr
+    assert not list(out.glob("*.arrow"))
 
 
 def test_an_interrupted_build_says_what_is_kept_and_goes_on(

@@ -91,7 +91,7 @@ def _founded(table: Table, material: Material, find: Find) -> Table:
     except FileNotFoundError as error:
         raise MissingTableError(
             f"{table.path}: rests on {material}, which has no {table.metric} table there; "
-            f"kingpair build {material}"
+            f"kingpair build {material} --metric {table.metric}"
         ) from error
     if found.digest != table.smaller[str(material)]:
         raise ForeignTable(
