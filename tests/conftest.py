@@ -15,6 +15,8 @@ import pytest
 from coordinator.build import Request, build
 from workers import _kernels
 from workers.material import Material
+from workers.table import Table
+from workers.threads import Threads
 
 BUILT = ("KQvKR", "KRvKR", "KRvKN", "KNvKN", "KBBvK", "KBNvK")
 """What the directory of small tables was built for; what these rest on is there too."""
@@ -65,3 +67,15 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("tables")
     build(Request(tuple(map(Material.parse, BUILT)), directory, threads=2), lambda event: None)
     return directory
+
+
+@pytest.fixture(scope="session")
+def queen(tables: Path) -> Table:
+    """KQvK: small enough to look at every position."""
+    return Table(tables / "KQvK.dtc.arrow")
+
+
+@pytest.fixture(scope="session")
+def threads() -> Iterator[Threads]:
+    with Threads(2) as pool:
+        yield pool

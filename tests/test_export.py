@@ -1,7 +1,6 @@
 """Facts about exports: every position once, as the table has it, all of the file or nothing."""
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,19 +31,8 @@ MATERIALS = [material for men in (3, 4, 5, 6) for material in every(men)]
 
 
 @pytest.fixture(scope="module")
-def threads() -> Iterator[Threads]:
-    with Threads(2) as pool:
-        yield pool
-
-
-@pytest.fixture(scope="module")
 def table(tables: Path) -> Table:
     return Table(tables / "KRvKN.dtc.arrow")
-
-
-@pytest.fixture(scope="module")
-def queen(tables: Path) -> Table:
-    return Table(tables / "KQvK.dtc.arrow")
 
 
 def rows(path: Path) -> list[dict[str, Any]]:

@@ -23,12 +23,6 @@ KQVKR = Material.parse("KQvKR")
 
 
 @pytest.fixture(scope="module")
-def threads() -> Iterator[Threads]:
-    with Threads(2) as pool:
-        yield pool
-
-
-@pytest.fixture(scope="module")
 def tablebase(tables: Path) -> Iterator[Tablebase]:
     with open_tablebase(tables) as opened:
         yield opened

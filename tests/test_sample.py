@@ -1,7 +1,7 @@
 """Facts about samples: uniform, none twice, the same for a seed, and only of what is meant."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import chess
@@ -25,17 +25,6 @@ WHITE_WINS_IN_9 = Selection((STRONGER,), (Outcome.WIN,), Depths(9, 9))
 KQVKR = Material.parse("KQvKR")
 
 populations = st.integers(1, 2000)
-
-
-@pytest.fixture(scope="module")
-def threads() -> Iterator[Threads]:
-    with Threads(2) as pool:
-        yield pool
-
-
-@pytest.fixture(scope="module")
-def queen(tables: Path) -> Table:
-    return Table(tables / "KQvK.dtc.arrow")
 
 
 @pytest.fixture(scope="module")
