@@ -209,7 +209,7 @@ class Table:
         self.digest = footer.digest
         self.dtype: np.dtype[Any] = np.dtype(schema.field(0).type.to_pandas_dtype())
         self.blocks = -(-rows_of(self.material) // BLOCK)
-        self._together = -(-self.blocks // self._readers[0].num_record_batches)
+        self._together = -(-self.blocks // max(self._readers[0].num_record_batches, 1))
         self._last: list[tuple[int, Values] | None] = [None] * len(COLUMNS)
         self._footer = footer
 
