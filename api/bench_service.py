@@ -30,7 +30,7 @@ from api.bench_streams import some_fens
 from workers.errors import CannotServe
 from workers.material import Material
 
-BUILT, PROBED, AGAIN = "KRBvKR", "KRBvKR", "KQRvKR"
+PROBED, AGAIN = "KRBvKR", "KQRvKR"
 CONNECTIONS = 4
 WATCHERS, SOAKERS = 5, 50
 _TURNS = 3
@@ -72,13 +72,14 @@ class Service(NamedTuple):
         return len(os.listdir(f"/proc/{self.process.pid}/{what}"))
 
 
-def figures(minutes: float) -> Iterator[Figure]:
+def figures(minutes: float, probed: str = PROBED, again: str = AGAIN) -> Iterator[Figure]:
+    """Of one material that is asked, and one that is built again and again."""
     with TemporaryDirectory(prefix="kingpair-bench-") as at, _running(Path(at)) as service:
-        service.build(BUILT)
-        yield from _probing(service)
-        yield from _delays(service)
-        yield _slowdown(service)
-        yield from _soak(service, minutes)
+        service.build(probed)
+        yield from _probing(service, probed)
+        yield from _delays(service, again)
+        yield _slowdown(service, again)
+        yield from _soak(service, minutes, again)
 
 
 @contextmanager
@@ -106,8 +107,8 @@ def _running(tables: Path) -> Iterator[Service]:
 # ---- probes ----
 
 
-def _probing(service: Service, requests: int = 4000) -> Iterator[Figure]:
-    fens = [fen.replace(" ", "_") for fen in some_fens(Material.parse(PROBED), 200)]
+def _probing(service: Service, probed: str, requests: int = 4000) -> Iterator[Figure]:
+    fens = [fen.replace(" ", "_") for fen in some_fens(Material.parse(probed), 200)]
     _asked(service, fens)  # warm
     began = time.perf_counter()
     with ThreadPoolExecutor(CONNECTIONS) as clients:
@@ -143,13 +144,13 @@ def _one(connection: socket.socket, fen: str) -> float:
 # ---- events ----
 
 
-def _delays(service: Service) -> Iterator[Figure]:
+def _delays(service: Service, again: str) -> Iterator[Figure]:
     delays: list[float] = []
     watcher = Thread(target=_watched, args=(service, delays), daemon=True)
     watcher.start()
     while not delays:  # it begins with how things are
         time.sleep(0.01)
-    service.build(AGAIN)
+    service.build(again)
     watcher.join(10)
     yield Figure("a pass, from commit to reader, worst", max(delays[1:]) * 1e3, "ms", 250)
 
@@ -164,34 +165,34 @@ def _watched(service: Service, delays: list[float]) -> None:
                 return
 
 
-def _slowdown(service: Service) -> Figure:
+def _slowdown(service: Service, again: str) -> Figure:
     alone, watched = [], []
     for _ in range(_TURNS):
-        alone.append(_took(service))
+        alone.append(_took(service, again))
         with _watchers(service, WATCHERS):
-            watched.append(_took(service))
+            watched.append(_took(service, again))
     slower = 100 * (min(watched) / min(alone) - 1)
     return Figure(f"a build with {WATCHERS} watchers, slower by", slower, "%", 3)
 
 
-def _took(service: Service) -> float:
+def _took(service: Service, again: str) -> float:
     """Seconds of a build, by its own times."""
-    name = service.ask("/api/v1/builds", {"materials": [AGAIN], "force": True})["id"]
+    name = service.ask("/api/v1/builds", {"materials": [again], "force": True})["id"]
     while (build := service.ask(f"/api/v1/builds/{name}"))["ended"] is None:
         time.sleep(0.2)
     began, ended = (datetime.fromisoformat(build[key]) for key in ("started", "ended"))
     return (ended - began).total_seconds()
 
 
-def _soak(service: Service, minutes: float) -> Iterator[Figure]:
+def _soak(service: Service, minutes: float, again: str) -> Iterator[Figure]:
     """What is more at the end than after the first such build."""
     with _watchers(service, SOAKERS):
-        service.build(AGAIN)
+        service.build(again)
     files, threads, memory = service.count("fd"), service.count("task"), service.memory()
     end = time.monotonic() + 60 * minutes
     while time.monotonic() < end:
         with _watchers(service, SOAKERS):
-            service.build(AGAIN)
+            service.build(again)
     time.sleep(1.0)  # for what is being closed
     yield Figure("50 watchers: files left open", max(0, service.count("fd") - files), "", 0)
     yield Figure("50 watchers: threads left", max(0, service.count("task") - threads), "", 0)

@@ -23,6 +23,7 @@ from threading import Event, Thread
 from typing import Any, TextIO
 
 from api.hiring import hiring
+from api.logs import log_to_stderr
 from coordinator.book import JOURNAL
 from coordinator.crew import Hire
 from coordinator.foreman import Foreman, Place, Refused
@@ -69,6 +70,7 @@ def main(text: str) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the service's
     signal.signal(signal.SIGTERM, _ended)
     os.nice(NICE)
+    log_to_stderr(told["verbose"])
     try:
         with _at_work(told, writer) as foreman, suppress(SystemExit, KeyboardInterrupt):
             for line in sys.stdin:

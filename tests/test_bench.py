@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from terminal import said, told
 
+from api import bench_service
 from api.bandwidth import Rate, best_of, copy_bandwidth
 from api.bench import run
 from api.bench_constants import FIVE_MEN, Watched, of_five_men
@@ -99,3 +100,15 @@ def test_the_constants_are_found_in_passes_that_keep_to_them() -> None:
     found = of_five_men(Watched(FIVE_MEN, tuple(enumerate((*passes, *rest)))))
     assert (found.partition, found.near) == pytest.approx((wanted.partition, wanted.near))
     assert found.unit == wanted.unit
+
+
+@pytest.mark.slow
+def test_fifty_watchers_leave_nothing_open() -> None:
+    found = {
+        figure.name: figure for figure in bench_service.figures(0.05, probed="KQvKR", again="KRvKR")
+    }
+    assert found["50 watchers: files left open"].met
+    assert found["50 watchers: threads left"].met
+    assert found["50 watchers: memory grown by"].met
+    assert found["probes over HTTP, warm, one process"].value > 0
+    assert found["a pass, from commit to reader, worst"].value > 0

@@ -21,13 +21,21 @@ from api.service import (
     tables,
 )
 from api.service.holding import Holding
-from api.service.monitoring import Metrics, Watched
+from api.service.monitoring import BODY_BYTES, Metrics, Watched
 from api.service.works import Works
 from api.settings import Settings
 from api.tokens import Reader
 from api.version import components
 
-DESCRIPTION = "Chess endgames without pawns, solved exactly: ask finished tables."
+DESCRIPTION = """\
+Chess endgames without pawns, solved exactly: build tables, watch them being built, ask them.
+
+Without tokens only this machine may ask; as soon as there is one, a request needs one of the scope
+that `x-scope` names.  A request has at most {body} bytes, a batch {batch} positions, a build
+{materials} materials.  At most {queued} builds wait in the queue, and a client may ask for {probes}
+positions a second, of which a hundred in a batch count as one: beyond that the answer is 429, and
+`Retry-After` says when to ask again.
+"""
 
 
 def create(settings: Settings) -> FastAPI:
@@ -37,7 +45,7 @@ def create(settings: Settings) -> FastAPI:
     metrics = Metrics(held.tablebase, works)
     app = FastAPI(
         title="kingpair",
-        description=DESCRIPTION,
+        description=_description(settings),
         version=components()["kingpair"],
         lifespan=_living,
         docs_url=None,
@@ -57,6 +65,16 @@ def create(settings: Settings) -> FastAPI:
     app.add_middleware(Watched, metrics=metrics)
     _describe_access(app, held.tokens)
     return app
+
+
+def _description(settings: Settings) -> str:
+    return DESCRIPTION.format(
+        body=f"{BODY_BYTES:,}",
+        batch=f"{probing.AT_ONCE:,}",
+        materials=settings.materials_per_build,
+        queued=settings.queued_builds,
+        probes=f"{settings.probes_per_second:,.0f}",
+    )
 
 
 def _describe_access(app: FastAPI, reader: Reader) -> None:

@@ -1,12 +1,10 @@
-"""What is seen of the service from outside: a line of JSON for what happens, and its metrics.
+"""What is seen of the service from outside: a line of the log for what happens, and its metrics.
 
 One thin layer around everything: it times each request, counts it by route and status, and refuses
 bodies that are too long.  Answers are logged if they are errors or slow, and all with `--verbose`.
 """
 
-import json
 import logging
-import sys
 from collections import Counter as Counted
 from collections.abc import Iterator
 from time import perf_counter
@@ -27,28 +25,6 @@ BODY_BYTES = 2 << 20
 SLOW = 1.0
 PASS_BUCKETS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
 BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1, 5)
-
-
-class Lines(logging.Formatter):
-    """A record as one line of JSON."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        entry: dict[str, Any] = {
-            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
-            "level": record.levelname.lower(),
-            "message": record.getMessage(),
-            **getattr(record, "fields", {}),
-        }
-        if record.exc_info:
-            entry["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(entry)
-
-
-def log_to_stderr(verbose: bool) -> None:
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Lines())
-    log.handlers, log.propagate = [handler], False
-    log.setLevel(logging.DEBUG if verbose else logging.INFO)
 
 
 class Metrics:

@@ -15,8 +15,8 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
+from api.logs import log_to_stderr
 from api.service.application import create
-from api.service.monitoring import log_to_stderr
 from api.service.patience import impatient, patient
 from api.settings import Settings
 from workers.errors import CannotServe

@@ -31,7 +31,7 @@ from api.service.hub import Hub
 from api.service.problems import CONFLICT, KEY_REUSED, NOT_FOUND, NOT_READY, TOO_MANY, Refused
 from api.settings import Settings
 from coordinator.book import JOURNAL
-from coordinator.commands import PassCommitted
+from coordinator.commands import Became, PassCommitted
 from coordinator.journal import Row
 from coordinator.ledger import Ledger, Story
 from coordinator.reading import Reading
@@ -184,6 +184,9 @@ class Works:
             self._further.notify_all()
 
     def _tell(self, row: Row) -> None:
+        if isinstance(row.record, Became):
+            fields = {"build": row.build, "state": row.record.state, "reason": row.record.reason}
+            log.info("build", extra={"fields": fields})
         if isinstance(row.record, PassCommitted) and (verse := self.ledger.verse(row)):
             self.observe(verse.seconds, verse.exchanged)
         if self.hub.has_readers:
@@ -361,6 +364,7 @@ def _told(settings: Settings) -> Json:
         "cluster": settings.cluster,
         "queued": settings.queued_builds,
         "level": settings.level,
+        "verbose": settings.verbose,
     }
 
 
