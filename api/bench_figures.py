@@ -5,6 +5,8 @@ temporary files (TMPDIR) that is removed afterwards.  What needs minutes is meas
 for: all materials of up to five men, one of six men, a compact table.
 """
 
+import importlib.util
+import json
 import subprocess
 import sys
 import time
@@ -15,12 +17,14 @@ from itertools import count
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from api.bandwidth import best_of
 from api.bench_steps import NoLog, Unlogged
 from api.bench_streams import some_fens
-from coordinator.build import Request, build
+from coordinator.build import build
+from coordinator.plan import estimate
+from coordinator.request import Committed, Event, Request
 from workers.analysis import Analysis
 from workers.domain import domain_of
 from workers.errors import CannotBuild
@@ -63,6 +67,7 @@ def figures(threads: int, quick: bool, full: bool) -> Iterator[Figure]:
         if not quick:
             yield from _five_men(out, threads, repeats)
             yield _log_share(out, "KBBvKN", threads, repeats)
+            yield _exchanged(out, "KBBvKN", threads)
         yield from _probes(out, "KQvKR" if quick else PROBED, threads)
         if full:
             yield from _slow(out, threads)
@@ -137,6 +142,55 @@ def _six_men(out: Path, threads: int) -> Iterator[Figure]:
     seconds = time.perf_counter() - start
     yield Figure(f"{SIX_MEN}, smaller tables present", seconds, "s", 150)
     yield Figure(f"{SIX_MEN}, peak resident", peak / (1 << 30), "GiB", 12)
+    if importlib.util.find_spec("ray") is not None:
+        yield from on_ray(out, SIX_MEN)
+
+
+# ---- several workers ----
+
+
+def _exchanged(out: Path, name: str, threads: int) -> Figure:
+    """Between two workers of this process: the bytes are the same wherever they are."""
+    material, passes = Material.parse(name), list[Committed]()
+
+    def listen(event: Event) -> None:
+        if isinstance(event, Committed) and event.material == material:
+            passes.append(event)
+
+    request = Request(
+        (material,), out, threads=threads, workers=2, grain=1, force=True, verify=False
+    )
+    build(request, listen)
+    return _share_exchanged(material, sum(event.exchanged for event in passes), len(passes))
+
+
+def _share_exchanged(material: Material, exchanged: int, passes: int) -> Figure:
+    share = 100 * exchanged / (passes * estimate(material, 1).bitmap)
+    return Figure(f"{material}, exchanged by 2 workers a pass, of a bitmap", share, "%", 10)
+
+
+def on_ray(out: Path, name: str) -> Iterator[Figure]:
+    """A local cluster of two workers with a thread each, against two threads of one process.  The
+    start of Ray does not count.
+    """
+    options = ("build", name, "--out", str(out), "--threads", "2", "--force", "--json")
+    alone = _events(*options)
+    together = _events(*options, "--cluster", "local", "--workers", "2")
+    seconds = [_only(events, name, "published")["seconds"] for events in (alone, together)]
+    yield Figure(f"{name} on Ray, of the time in process", seconds[1] / seconds[0], "x", 1.25)
+    passes = [e for e in together if e["event"] == "committed" and e["material"] == name]
+    exchanged = sum(event["exchanged"] for event in passes)
+    yield _share_exchanged(Material.parse(name), exchanged, len(passes))
+
+
+def _events(*arguments: str) -> list[dict[str, Any]]:
+    lines = run_to_end(_kingpair(*arguments)).splitlines()
+    return [json.loads(line) for line in lines if line.startswith("{")]
+
+
+def _only(events: list[dict[str, Any]], name: str, kind: str) -> dict[str, Any]:
+    (found,) = [e for e in events if e["event"] == kind and e["material"] == name]
+    return found
 
 
 def run_to_end(command: Sequence[str]) -> str:

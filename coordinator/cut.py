@@ -36,7 +36,7 @@ def links_cut(layout: Layout, owners: Owners) -> int:
 def halo(layout: Layout, share: Collection[int]) -> frozenset[int]:
     """The neighbours of a share that are not in it."""
     inside = frozenset(share)
-    return frozenset(q for p in inside for q in layout.neighbours[p]) - inside
+    return frozenset[int]().union(*map(layout.neighbours.__getitem__, inside)) - inside
 
 
 def _split(layout: Layout, partitions: Collection[int], workers: int) -> list[Collection[int]]:
