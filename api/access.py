@@ -13,6 +13,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from api.tokens import Scope
@@ -42,7 +43,8 @@ def under(path: str, prefixes: Collection[str]) -> bool:
     return any(path == prefix or path.startswith(f"{prefix}/") for prefix in prefixes)
 
 
-def is_ours(host: str, names: Collection[str]) -> bool:
+@lru_cache(maxsize=1000)
+def is_ours(host: str, names: frozenset[str]) -> bool:
     """Whether a Host header names this service.  An address cannot be rebound."""
     try:
         name = (urlsplit(f"//{host}").hostname or "").rstrip(".")

@@ -4,7 +4,7 @@
     out   {"id": 1, "answer": {...}}  or  {"id": 1, "refused": {"kind": ..., "detail": ...}}
           {"row": 17}                 the journal has come so far
           {"workers": [...], "build": "b1"}
-          {"cluster": null}           or what is the matter with it
+          {"troubles": {"cluster": "no cluster at ..."}}
           {"ready": true}  or  {"ready": false, "reason": ...}
 
 It is a process of its own so that a build takes no time from whoever asks positions, can be killed,
@@ -115,15 +115,15 @@ def _hiring(told: dict[str, Any]) -> AbstractContextManager[Hire | None]:
 
 def _watch(foreman: Foreman, writer: Writer, over: Event) -> None:
     """Tell of the workers as they are, now and then."""
-    was_busy, trouble = False, None
+    was_busy, troubles = False, dict[str, str]()
     while not over.wait(LOOK_SECONDS):
         name, found = lanes(foreman.job())
         if name is not None or was_busy:
             writer.say({"workers": found, "build": name})
         was_busy = name is not None
-        if foreman.trouble != trouble:
-            trouble = foreman.trouble
-            writer.say({"cluster": trouble})
+        if foreman.troubles != troubles:
+            troubles = foreman.troubles
+            writer.say({"troubles": troubles})
 
 
 def _answer(foreman: Foreman, asked: dict[str, Any], writer: Writer) -> None:

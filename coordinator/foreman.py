@@ -123,7 +123,7 @@ class Foreman:
         self._resources = ExitStack()
         self._hire: Hire | None = None
         self._connected = False
-        self.trouble: str | None = None  # with the cluster, or with the journal
+        self.troubles: dict[str, str] = {}  # with the cluster, or with builds altogether
         for submitted in journal.builds():
             self._ledger.enter(submitted)
         self._read()
@@ -217,13 +217,13 @@ class Foreman:
     def _recover(self, reason: str) -> None:
         """The journal cannot be written, as on a full disk: nothing is done until it can."""
         while not self._stopping.is_set():
-            self.trouble = reason
+            self.troubles = {"builds": reason}
             with self._changed:
                 self._job = None
                 self._changed.wait_for(self._stopping.is_set, WAIT_SECONDS)
             with suppress(CannotBuild):
                 self._take_over("the journal could not be written")
-                self.trouble = None
+                self.troubles = {}
                 return
 
     def _next(self) -> Story | None:
@@ -298,9 +298,9 @@ class Foreman:
             try:
                 self._hire = self._resources.enter_context(self._place.hiring())
             except CannotBuild as error:
-                self.trouble = str(error)
+                self.troubles = {**self.troubles, "cluster": str(error)}
                 raise NobodyToHire(str(error)) from error
-            self._connected, self.trouble = True, None
+            self._connected, self.troubles = True, {}
         return self._hire
 
     def _disconnect(self) -> None:

@@ -1,6 +1,7 @@
 """Facts about the foreman: whose turn it is, what it refuses, and what outlives it."""
 
 import os
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -278,10 +279,31 @@ def test_without_a_cluster_builds_wait_and_say_why(tmp_path: Path) -> None:
     with foreman_at(out, hiring=hiring) as foreman:
         foreman.submit(QUEEN)
         until(lambda: story(out, "b1").reason == "no cluster here")
-        assert foreman.trouble == "no cluster here"
+        assert foreman.troubles == {"cluster": "no cluster here"}
         is_there.set()
         assert ended(out, "b1").state is State.SUCCEEDED
-        assert foreman.trouble is None
+        assert foreman.troubles == {}
+
+
+def test_a_journal_that_is_held_halts_builds_until_it_is_free(
+    tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = copied(tables, tmp_path / "out", "KQvK", "KRvK")
+    monkeypatch.setattr("coordinator.journal._WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(foremen, "WAIT_SECONDS", 0.05)
+    with foreman_at(out, start=False) as foreman:
+        foreman.submit(BOTH)
+        holder = sqlite3.connect(out / JOURNAL, isolation_level=None)
+        holder.execute("begin immediate")
+        foreman.start()
+        until(lambda: "held by another program" in foreman.troubles.get("builds", ""))
+        with pytest.raises(CannotBuild, match="held by another program"):
+            foreman.submit(ROOK)
+        holder.execute("rollback")
+        holder.close()
+        assert ended(out, "b1").state is State.SUCCEEDED
+        until(lambda: foreman.troubles == {})
+        foreman.stop()
 
 
 FULL = """
@@ -296,11 +318,11 @@ with foreman_at(out) as foreman:
     with filler.open("wb") as file:
         file.write(bytes((80 << 20) - int(sys.stdin.readline())))
     foreman.submit(BOTH)
-    until(lambda: story(out, "b1").state is State.PAUSED or foreman.trouble)
-    print(story(out, "b1").state, story(out, "b1").reason, foreman.trouble)
+    until(lambda: story(out, "b1").state is State.PAUSED or foreman.troubles)
+    print(story(out, "b1").state, story(out, "b1").reason, foreman.troubles)
     filler.unlink()
     until(lambda: story(out, "b1").state is State.SUCCEEDED)
-    print(*(line.what for line in story(out, "b1").history), foreman.trouble)
+    print(*(line.what for line in story(out, "b1").history), foreman.troubles)
 """
 
 
@@ -315,4 +337,4 @@ def test_builds_of_a_full_disk_go_on_when_there_is_room(tmp_path: Path, left: in
     assert done.returncode == 0, done.stderr
     first, last = done.stdout.splitlines()
     assert "paused" in first or "the journal" in first
-    assert last.endswith("running succeeded None")
+    assert last.endswith("running succeeded {}")

@@ -163,7 +163,7 @@ def test_a_database_that_is_held_stops_nobody(client: TestClient, state: Path) -
     ["localhost", "localhost:8000", "127.0.0.1:8000", "[::1]:8000", "192.0.2.7", "tables.lab"],
 )
 def test_a_name_of_ours_is_served(host: str) -> None:
-    assert is_ours(host, {"tables.lab"})
+    assert is_ours(host, frozenset({"tables.lab"}))
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_a_name_of_ours_is_served(host: str) -> None:
     ["", "rebound.example", "127.0.0.1.rebound.example", "[::1", "localhost.rebound.example"],
 )
 def test_another_name_is_not_served(host: str, client: TestClient) -> None:
-    assert not is_ours(host, {"tables.lab"})
+    assert not is_ours(host, frozenset({"tables.lab"}))
     refused(client.get(PROBE, headers={"Host": host}), 421, "misdirected")
 
 

@@ -75,6 +75,7 @@ class Holding:
         return None
 
 
-def holding(request: Request) -> Holding:
+async def holding(request: Request) -> Holding:
+    """Not on a thread of its own, as what is not async would be: that costs more than an answer."""
     found: Holding = request.app.state.holding
     return found

@@ -39,7 +39,7 @@ class Elsewhere(Exception):
         self.location = location
 
 
-def named(material: Name, request: Request) -> Material:
+async def named(material: Name, request: Request) -> Material:
     """The material of a path, if it is spelled as its tables are."""
     found = Material.parse(material)
     if str(found) != material:

@@ -129,8 +129,9 @@ class Works:
             self._news.set()
         elif "workers" in said:
             self._at_work(said["build"], said["workers"])
-        elif "cluster" in said:
-            self._is("cluster", said["cluster"])
+        elif "troubles" in said:
+            for what in ("cluster", "builds"):
+                self._is(what, said["troubles"].get(what))
         elif "ready" in said:
             self._is("cluster", None)
             self._is("builds", None if said["ready"] else said["reason"])
@@ -372,6 +373,6 @@ def _unobserved(seconds: float, exchanged: int) -> None:
     """Until there are metrics."""
 
 
-def works(request: Request) -> Works:
+async def works(request: Request) -> Works:
     found: Works = request.app.state.works
     return found
