@@ -62,7 +62,7 @@ class Limits(NamedTuple):
 
     create: float = 120.0
     other: float = 7200.0
-    life: float = 7.0
+    life: float = 6.0
     nodes: float = 60.0
     fit: float = 60.0
 
