@@ -189,6 +189,16 @@ def built(tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
         yield url
 
 
+def test_a_table_is_deleted_from_the_page_once_that_is_confirmed(built: str) -> None:
+    with page_of(built) as page:
+        visit(page, f"{built}?table=KBBvK")
+        page.get_by_role("button", name="Delete this table").click()
+        page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+        expect(page.get_by_role("heading", name="Tables", exact=True)).to_be_visible()
+        expect(page.get_by_role("link", name=re.compile("KBNvK"))).to_be_visible()
+        expect(page.get_by_role("link", name=re.compile("KBBvK"))).to_have_count(0)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_view_breaks_a_rule_of_accessibility(built: str, scheme: str) -> None:
     with page_of(built, color_scheme=scheme) as page:

@@ -52,11 +52,15 @@ const CHANGES = {
     build.history.push({ time, what: state, reason });
     if (state === 'running') build.started ??= time;
     build.ended = hasEnded(build) ? time : null;
-    if (build.ended) build.workers = [];
+    if (build.ended) leave(build);
     if (state === 'succeeded') build.progress = { ...build.progress, fraction: 1, eta: null };
   },
   planned(build, { waves, exists, metric }) {
-    for (const material of exists) materialOf(build, { material, metric }, 'exists');
+    for (const material of exists) {
+      const found = materialOf(build, { material, metric }, 'exists');
+      // Of a build that goes on: its table was finished before it stopped.
+      if (found.state !== 'done') found.state = 'exists';
+    }
     for (const material of waves.flat()) materialOf(build, { material, metric }, 'waiting');
   },
   material(build, { build: _, time, material, metric, counts, ...changed }) {
@@ -81,6 +85,12 @@ const CHANGES = {
     build.progress = { ...build.progress, fraction, eta };
   },
 };
+
+/** What was under way is so no more. */
+function leave(build) {
+  build.workers = [];
+  for (const each of materialsOf(build).filter(isWorked)) each.state = build.state === 'failed' ? 'failed' : 'waiting';
+}
 
 /** The build's own record of a material, made if there is none yet. */
 function materialOf(build, { material, metric }, state = 'waiting') {

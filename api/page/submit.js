@@ -10,10 +10,11 @@ import { METRICS, plural, size, span } from './words.js';
 const PAUSE = 250; // milliseconds without a key until the plan is asked for
 const EXAMPLES = ['KQvKR', 'KRBvKR', 'KBBvKN'];
 
-/** The form, with the plan below; `submitted(build)` once there is a build. */
+/** The form, with the plan below; `again` also builds what is there; `submitted(build)` once there
+    is a build. */
 export class Submit {
-  constructor(materials, submitted) {
-    this.submitted = submitted;
+  constructor(materials, again, submitted) {
+    Object.assign(this, { again, submitted });
     this.materials = make('input', { id: 'materials', name: 'materials', value: materials, placeholder: 'KRBvKR', autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false', maxlength: '400', 'aria-describedby': 'plan-said', oninput: () => this.later() });
     this.build = make('button', { type: 'submit', class: 'strong', disabled: true }, 'Build');
     this.said = make('p', { id: 'plan-said', class: 'said', role: 'status' });
@@ -40,8 +41,8 @@ export class Submit {
   options() {
     const box = (name, text, checked = false) => make('label', {}, make('input', { type: 'checkbox', name, checked, onchange: () => this.later(0) }), text);
     const priority = make('label', {}, 'priority', make('input', { type: 'number', name: 'priority', value: '0', min: '-100', max: '100', step: '1' }));
-    return make('details', { class: 'more' }, make('summary', {}, 'Options'),
-      make('div', { class: 'checks' }, box('verify', 'prove every value afterwards', true), box('compact', 'smaller files, slower to write'), box('force', 'build again what is there'), priority));
+    return make('details', { class: 'more', open: this.again }, make('summary', {}, 'Options'),
+      make('div', { class: 'checks' }, box('verify', 'prove every value afterwards', true), box('compact', 'smaller files, slower to write'), box('force', 'build again what is there', this.again), priority));
   }
 
   /** The body of the request; null where nothing is asked for. */
@@ -89,6 +90,7 @@ export class Submit {
   /** The plan is for everybody, to build is not. */
   forbid() {
     this.build.disabled = true;
+    this.said.className = 'said warn';
     this.said.append(' Your token does not allow to build: that takes one of scope build.');
   }
 

@@ -26,10 +26,14 @@ export async function showTables(view, parameters) {
 function failed(error, view, parameters) {
   const mine = shown;
   document.addEventListener('again', () => mine === shown && !view.hidden && showTables(view, parameters), { once: true });
-  return state({ 401: 'A token is needed', 403: 'Not with this token', 404: 'No such table' }[error.status] ?? 'No answer', error.message);
+  const titles = { 401: 'A token is needed', 403: 'Not with this token', 404: 'No such table', 500: 'This table cannot be used' };
+  const found = state(titles[error.status] ?? 'No answer', error.message);
+  if (error.status === 404 || error.status === 500) found.append(make('p', {}, buildIt(parameters.get('table'), error.status === 500)));
+  return found;
 }
 
 const state = (title, text) => make('div', { class: 'state' }, make('h1', {}, title), make('p', {}, text));
+const buildIt = (material, again) => make('a', { class: 'button', href: `/?builds&material=${encodeURIComponent(material)}${again ? '&again' : ''}`, 'data-view': true }, `Build ${material}${again ? ' again' : ''}`);
 const linkTo = (table, metric) => `/?table=${table}&metric=${metric}`;
 
 // ---- the list ----
@@ -59,7 +63,7 @@ function pairs(tables) {
 function card(tables) {
   const [first] = tables;
   const sound = tables.find((table) => !table.problem);
-  const rows = tables.map((table) => make('li', {}, make('span', {}, table.metric === 'dtc' ? 'to conversion' : 'to mate'), make('b', {}, table.problem ? 'unusable' : table.longest_win ?? '–')));
+  const rows = tables.map((table) => make('li', {}, make('span', {}, table.metric === 'dtc' ? 'to conversion' : 'to mate'), make('b', {}, table.problem ? make('span', { title: table.problem }, '✗', make('span', { class: 'unseen' }, ' unusable')) : table.longest_win ?? '–')));
   const drawn = sound ? `${share(sound.drawn, sound.positions)} drawn` : first.problem;
   return make('a', { class: `card${sound ? '' : ' broken'}`, href: linkTo(first.material, (sound ?? first).metric), 'data-view': true, 'aria-label': `${first.material}, longest win ${sound?.longest_win ?? 'none'}` },
     make('h3', {}, halves(first.material)), make('ul', {}, rows), make('p', {}, drawn));

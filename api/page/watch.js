@@ -75,9 +75,10 @@ export class Watch {
     this.later();
   }
 
-  /** What changed is drawn soon, however much changes meanwhile. */
+  /** What changed is drawn at once, but not again too soon, however much changes meanwhile. */
   later() {
-    this.waiting ??= setTimeout(() => { this.waiting = null; if (!this.closed && this.build) this.draw(); }, PACE);
+    const wait = Math.max(0, PACE - (performance.now() - (this.drawnAt ?? -PACE)));
+    this.waiting ??= setTimeout(() => { this.waiting = null; if (!this.closed && this.build) this.draw(); }, wait);
   }
 
   // ---- the parts, made once ----
@@ -110,6 +111,7 @@ export class Watch {
   }
 
   draw() {
+    this.drawnAt = performance.now();
     this.head();
     this.picture();
     this.ahead();
@@ -182,9 +184,9 @@ export class Watch {
     return this.build.metrics.length > 1 ? `${material} ${METRICS[metric]}` : material;
   }
 
-  /** What was under way when the build ended is so no more. */
+  /** What was begun and not finished when the build ended will not wait for its turn. */
   stateOf(material) {
-    return hasEnded(this.build) && isWorked(material) ? 'stopped' : material.state;
+    return hasEnded(this.build) && material.state === 'waiting' && material.passes.length ? 'stopped' : material.state;
   }
 
   depths() {
