@@ -1,14 +1,16 @@
-"""Facts about the README: what it shows is what happens.
+"""Facts about the README and the pages of deploy/docs: what they show is what happens.
 
-Its blocks are gone through in order, in one directory, as by a reader.  A block in `sh` is run; a
-block in `text` right after it is what it prints, where a line of three dots stands for any lines,
-and sizes, times and the gaps between columns may differ.  A block in `python` is a doctest.  Any
-other block is for the eye alone.
+The blocks of a page are gone through in order, in one directory, as by a reader.  A block in `sh`
+is run; a block in `text` right after it is what it prints, where a line of three dots stands for
+any lines, and sizes, times and the gaps between columns may differ.  A block in `python` is a
+doctest.  Any other block is for the eye alone.  Readers of the README begin with nothing; those of
+other pages have some tables, and a service, whose address is put in place of the usual one.
 """
 
 import doctest
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,51 +20,92 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from services import running
 
 ROOT = Path(__file__).resolve().parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-LANGUAGES = {"sh", "text", "python", "console"}
+README = ROOT / "README.md"
+PAGES = (README, *sorted((ROOT / "deploy" / "docs").glob("*.md")))
+LANGUAGES = {"sh", "text", "python", "console", "toml", "promql"}
+USUAL = "http://127.0.0.1:8000"
 
 
 class Block(NamedTuple):
-    """A fenced block: its language, its text, and what follows an `sh` block as its output."""
+    """A fenced block of a page: its language, its text, and what follows an `sh` block as its
+    output.
+    """
 
+    page: Path
     language: str
     text: str
     output: str | None = None
 
 
-def blocks() -> Iterator[Block]:
+def blocks(page: Path) -> Iterator[Block]:
+    text = page.read_text(encoding="utf-8")
     fenced = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-    found = [*fenced.finditer(README), None]
+    found = [*fenced.finditer(text), None]
     for match, after in pairwise(found):
         assert match is not None
-        shown = after is not None and README[match.end() : after.start()].isspace()
+        shown = after is not None and text[match.end() : after.start()].isspace()
         is_output = shown and after is not None and after[1] == "text" and match[1] == "sh"
-        yield Block(match[1], match[2], after[2] if after is not None and is_output else None)
+        yield Block(page, match[1], match[2], after[2] if after is not None and is_output else None)
 
 
-BLOCKS = list(blocks())
+BLOCKS = [block for page in PAGES for block in blocks(page)]
 RUN = [block for block in BLOCKS if block.language in ("sh", "python")]
 
 
 def names(found: list[Block]) -> list[str]:
-    return [f"{i}-{block.text.split(chr(10))[0][:40]}" for i, block in enumerate(found)]
+    return [f"{i}-{b.page.stem}-{b.text.split(chr(10))[0][:40]}" for i, b in enumerate(found)]
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the reader sits, with the command on the path."""
-    at = tmp_path_factory.mktemp("reader")
-    command = at / "bin" / "kingpair"
-    command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m api.cli "$@"\n', encoding="utf-8")
-    command.chmod(0o755)
+def command(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the command, to be put on the path."""
+    at = tmp_path_factory.mktemp("bin")
+    (at / "kingpair").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m api.cli "$@"\n')
+    (at / "kingpair").chmod(0o755)
     return at
 
 
-def printed(script: str, at: Path) -> str:
-    path = os.pathsep.join([str(at / "bin"), os.environ["PATH"]])
+@pytest.fixture(scope="module")
+def nothing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where a reader of the README sits."""
+    return tmp_path_factory.mktemp("reader")
+
+
+@pytest.fixture(scope="module")
+def something(tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where a reader of another page sits, who has tables."""
+    at = tmp_path_factory.mktemp("reader with tables")
+    shutil.copytree(tables, at / "tables")
+    return at
+
+
+@pytest.fixture(scope="module")
+def url(something: Path) -> Iterator[str]:
+    with running("--tables", str(something / "tables"), "--port", "0") as (_, found):
+        yield found.rstrip("/")
+
+
+@pytest.fixture
+def place(request: pytest.FixtureRequest, block: Block) -> Path:
+    found: Path = request.getfixturevalue("nothing" if block.page == README else "something")
+    return found
+
+
+@pytest.fixture
+def script(request: pytest.FixtureRequest, block: Block) -> str:
+    """The text of a block, which asks the service that there is."""
+    if "curl" not in block.text:
+        return block.text
+    if shutil.which("curl") is None:
+        pytest.skip("an example with curl was not run: apt-get install curl")
+    return block.text.replace(USUAL, request.getfixturevalue("url"))
+
+
+def printed(script: str, at: Path, command: Path) -> str:
+    path = os.pathsep.join([str(command), os.environ["PATH"]])
     sources = os.pathsep.join(filter(None, sys.path))
     done = subprocess.run(
         ["sh", "-euc", script],
@@ -89,7 +132,7 @@ def plain(output: str) -> list[str]:
 
 def doctested(text: str) -> str:
     """What went wrong, if anything."""
-    test = doctest.DocTestParser().get_doctest(text, {}, "README.md", "README.md", 0)
+    test = doctest.DocTestParser().get_doctest(text, {}, "page", "page", 0)
     said: list[str] = []
     doctest.DocTestRunner(verbose=False).run(test, out=said.append)
     return "".join(said)
@@ -106,10 +149,10 @@ def test_every_block_says_what_it_is() -> None:
 
 @pytest.mark.parametrize("block", RUN, ids=names(RUN))
 def test_what_is_shown_is_what_happens(
-    block: Block, place: Path, monkeypatch: pytest.MonkeyPatch
+    block: Block, place: Path, script: str, command: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if block.language == "sh":
-        out = "\n".join(plain(printed(block.text, place))) + "\n"
+        out = "\n".join(plain(printed(script, place, command))) + "\n"
         if block.output is not None:
             # Of several commands the last one's output is shown.
             assert re.search(rf"(?:^|\n){pattern(block.output)}$", out), out
@@ -122,10 +165,18 @@ def test_what_is_shown_is_what_happens(
     assert doctested(block.text) == ""
 
 
-def test_the_signature_and_the_files_named_are_there() -> None:
-    named = re.findall(r"`((?:workers|coordinator|api|tests)/[\w./]*)`", README)
-    assert named
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_what_a_page_names_is_there(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    named = re.findall(r"`((?:workers|coordinator|api|deploy|tests)/[\w./]*)`", text)
     assert [name for name in named if not (ROOT / name).exists()] == []
-    targets = re.findall(r"^\$ make (\w+)", README, re.MULTILINE)
+    linked = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
+    assert [name for name in linked if not (page.parent / name).exists()] == []
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = re.findall(r"^\$ make (\w+)", text, re.MULTILINE)
     assert [t for t in targets if not re.search(rf"^{t}:", makefile, re.MULTILINE)] == []
+
+
+def test_every_page_is_reached_from_the_readme() -> None:
+    text = README.read_text(encoding="utf-8")
+    assert [page.name for page in PAGES[1:] if f"(deploy/docs/{page.name})" not in text] == []
