@@ -8,7 +8,8 @@
 # make package   a wheel and an sdist in dist/
 # make clean     forget everything that was built
 #
-# Each sets the machine up the first time.  Needs Python 3.11 or later with venv and headers, and g++ 11 or later; says so if one is missing.
+# Each sets the machine up the first time. Needs Python 3.11 or later with venv and headers, and g++
+# 11 or later; says so if one is missing.
 # All else is installed into .venv. A second run touches neither the network nor the compiler
 # unless pyproject.toml, CMakeLists.txt or a C++ source has changed.
 
@@ -31,6 +32,9 @@ export PYTHON
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
+# What was installed once is kept as wheels: the next environment is made without a network.
+WHEELS := $(or $(XDG_CACHE_HOME),$(if $(HOME),$(HOME)/.cache),$(CURDIR)/build)/kingpair/wheels
+KEPT := $(PIP) install -qq --no-index --find-links '$(WHEELS)' --requirement
 # A compiler that nobody here has tried may warn of more: make WARNINGS_ARE_ERRORS=OFF.
 WARNINGS_ARE_ERRORS ?= ON
 STRICT := --config-settings cmake.define.CMAKE_COMPILE_WARNING_AS_ERROR=$(WARNINGS_ARE_ERRORS)
@@ -77,7 +81,8 @@ $(VENV)/.testing: WANTED := *project["dependencies"], *extras
 $(VENV)/.requirements $(VENV)/.testing: pyproject.toml $(VENV)/.home
 	@touch $@.begun
 	@$(BIN)/python -c '$(PROJECT); print($(WANTED), sep="\n")' >$@.txt
-	$(PIP) install -qq --requirement $@.txt
+	$(KEPT) $@.txt 2>$@.lacking || \
+	    { $(PIP) wheel -qq --wheel-dir '$(WHEELS)' --requirement $@.txt && $(KEPT) $@.txt; }
 	@mv $@.begun $@
 
 # Without isolation, so that cmake finds the same nanobind each time and rebuilds only what changed.
@@ -107,10 +112,9 @@ bench: kernels
 signature: kernels
 	@$(BIN)/kingpair bench --signature
 
-package: $(VENV)/.requirements
+package: $(VENV)/.requirements $(VENV)/.testing
 	@sh .ci/toolchain >/dev/null
 	rm -rf dist
-	$(PIP) install -qq build
 	$(BIN)/python -m build --no-isolation --outdir dist .
 
 format: $(VENV)/.testing

@@ -61,9 +61,7 @@ def examine_cluster(settings: Settings, address: str) -> Iterator[Finding]:
             for name, said in asked(lambda: look(tables)):
                 yield judged(name, said, here, time.time() - began)
     except CannotBuild as error:
-        advice = "all nodes need the same kingpair, Ray and Python: install what the head has"
-        mixed = "ersion" in str(error)
-        yield Finding("cluster", str(error), advice if mixed else "see whether its head runs there")
+        yield Finding("cluster", str(error), "see its head's address, and what is installed there")
     except OSError as error:
         yield Finding("cluster", f"cannot write to {shown(tables)}: {error}", "make it writable")
 

@@ -104,8 +104,9 @@ def told() -> Iterator[None]:
     except MemoryError:
         _end("out of memory; use fewer --threads or a larger machine", ExitCode.CANNOT)
     except OSError as error:
-        if error.errno == errno.EPIPE:
+        if error.filename is None:
             _close_output()
+        if error.errno == errno.EPIPE:
             sys.exit(ExitCode.NO_READER)
         where = f"{error.filename}: " if error.filename else "cannot write the output: "
         _end(f"{where}{error.strerror or error}", ExitCode.CANNOT)

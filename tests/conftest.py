@@ -21,7 +21,7 @@ from workers.threads import Threads
 BUILT = ("KQvKR", "KRvKR", "KRvKN", "KNvKN", "KBBvK", "KBNvK")
 """What the directory of small tables was built for; what these rest on is there too."""
 
-for variable in [name for name in os.environ if name.startswith("KINGPAIR_")]:
+for variable in [name for name in os.environ if name.startswith(("KINGPAIR_", "PYTHON"))]:
     del os.environ[variable]
 os.environ["KINGPAIR_CONFIG"] = os.devnull
 

@@ -221,4 +221,4 @@ def test_the_nodes_of_a_cluster_are_examined_and_mixed_versions_said(tmp_path: P
     assert "ok  Ray's ports     Ray listens on loopback alone" in alike
     assert "do  cluster" in mixed
     assert "Version mismatch" in mixed
-    assert "-> all nodes need the same kingpair, Ray and Python" in mixed
+    assert "the same versions of Ray and Python" in mixed
