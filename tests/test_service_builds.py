@@ -181,7 +181,7 @@ def test_who_asked_is_in_the_history(place: Path) -> None:
         client.headers["Authorization"] = f"Bearer {secret}"
         with Holding(client):
             build = submitted(client, "KQvK").json()
-            assert (build["by"], build["reason"]) == ("night", "asked for by night")
+            assert (build["by"], build["history"][0]["reason"]) == ("night", "asked for by night")
             build = client.post("/api/v1/builds/b1/cancel").json()
             assert build["reason"] == "cancelled by night"
 
