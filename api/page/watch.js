@@ -144,7 +144,7 @@ export class Watch {
     const all = materialsOf(this.build);
     const find = (name) => all.find((each) => nameOf(each) === name);
     const worked = all.filter(isWorked);
-    const asked = all.filter(({ material }) => this.build.materials.includes(material));
+    const asked = all.filter(({ material, passes }) => this.build.materials.includes(material) && passes.length);
     return find(this.chosen) ?? find(this.build.latest) ?? worked.at(-1) ?? (hasEnded(this.build) ? asked.at(-1) : null)
       ?? all.filter(({ passes }) => passes.length).at(-1) ?? null;
   }
