@@ -45,6 +45,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 ROOM = 64 << 20  # bytes of a disk that is not full
 STOP_SECONDS = 8.0
 _ANSWER_SECONDS = 30.0
+_AVERAGED = 8  # passes, of which a worker's throughput is the mean
 _BEAT_SECONDS = 1.0
 _AT_ONCE = 1000  # rows
 _KINDS = {
@@ -143,14 +144,16 @@ class Works:
         self.hub.publish(moment("workers", name, time.time(), {"workers": lanes}))
 
     def _lane(self, story: Story, lane: Json) -> Json:
-        """With the positions that it goes through in a second, by the last pass."""
+        """With the positions that it goes through in a second, by the last passes: a single one may
+        take no time that a clock shows.
+        """
         partitions = lane.pop("partitions")
         chapters = [c for (_, name), c in story.chapters.items() if name == lane["domain"]]
-        verses = [c.verses[-1] for c in chapters if c.state == "solving" and c.verses]
-        rate = None
-        if verses and verses[-1].seconds > 0:
+        verses = [v for c in chapters if c.state == "solving" for v in c.verses[-_AVERAGED:]]
+        seconds, rate = sum(verse.seconds for verse in verses), None
+        if seconds > 0:
             share = positions(lane["domain"]) * partitions / len(PAIRS)
-            rate = round(share / verses[-1].seconds)
+            rate = round(share * len(verses) / seconds)
         return lane | {"positions_per_second": rate}
 
     # ---- what the journal says ----
