@@ -215,6 +215,20 @@ def test_the_pods_keep_to_the_strictest_standard() -> None:
             assert container["resources"]["limits"].keys() == {"cpu", "memory"}
 
 
+def test_no_service_of_the_namespace_is_taken_for_a_setting() -> None:
+    # Kubernetes puts NAME_PORT=tcp://... of each Service into every pod that does not refuse it.
+    services = [each for each in of_kubernetes() if each["kind"] == "Service"]
+    assert [each["metadata"]["name"] for each in services] == ["kingpair"]
+    assert [pod for pod in pods() if pod.get("enableServiceLinks") is not False] == []
+
+
+def test_a_cluster_grows_as_the_page_says() -> None:
+    [patch] = re.findall(r"patch raycluster kingpair --type json -p '(.*?)'", text_of(*PAGES))
+    local = ("patch", "--local", "--filename", "kubernetes/cluster.yaml", "--output", "yaml")
+    patched = checked(tool("kubectl"), *local, "--type", "json", "--patch", patch)
+    assert yaml.safe_load(patched)["spec"]["workerGroupSpecs"][0]["replicas"] == 4
+
+
 def test_no_network_is_open_by_default() -> None:
     closed, *_ = resources(DEPLOY / "kubernetes" / "network.yaml")
     assert closed["spec"] == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
