@@ -1,14 +1,14 @@
 """Ports: whether the service's is free, and which of Ray's other machines can reach.
 
 Ray listens on all interfaces unless its node's address is 127.0.0.1, and whoever reaches a port of
-its can run what he likes.
+its can run what he likes, unless it asks for a token.
 """
 
 import errno
 import http.client
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
@@ -18,6 +18,7 @@ from api.doctor import Finding
 from api.settings import Settings
 
 RAYS = ("gcs_server", "raylet", "ray::")
+TOKEN = b"RAY_AUTH_MODE=token"
 LISTENS = "0A"
 ANSWER_SECONDS = 2.0
 
@@ -64,19 +65,28 @@ def _is_ours(host: str, port: int) -> bool:
 
 
 def _rays() -> Finding:
-    found = [each for each in _listening() if each.inode in _sockets_of_ray()]
+    owners = _sockets_of_ray()
+    found = [each for each in _listening() if each.inode in owners]
     if not found:
         return Finding("Ray's ports", "no Ray runs here")
-    reached = sorted({each.port for each in found if not ip_address(each.address).is_loopback})
+    reached = [each for each in found if not ip_address(each.address).is_loopback]
     if not reached:
         return Finding("Ray's ports", "Ray listens on loopback alone")
-    shown = ", ".join(map(str, reached[:4])) + (", ..." if len(reached) > 4 else "")
+    if all(owners[each.inode] for each in reached):
+        fact = f"{_shown(reached)} can be reached by other machines, and ask for the token"
+        return Finding("Ray's ports", fact)
     return Finding(
         "Ray's ports",
-        f"{shown} can be reached by other machines, and who reaches them can run anything here",
+        f"{_shown(reached)} can be reached by other machines, and who reaches them can run "
+        "anything here",
         "close them to all but the nodes, and set RAY_AUTH_MODE=token on all; a cluster of this "
         "machine alone: ray start --node-ip-address=127.0.0.1",
     )
+
+
+def _shown(listeners: Iterable[Listener]) -> str:
+    numbers = sorted({each.port for each in listeners})
+    return ", ".join(map(str, numbers[:4])) + (", ..." if len(numbers) > 4 else "")
 
 
 def _listening() -> Iterator[Listener]:
@@ -98,13 +108,17 @@ def _address(written: str, width: int) -> str:
     return str(mapped or address)
 
 
-def _sockets_of_ray() -> frozenset[str]:
-    """Inodes of the sockets of Ray's processes, as far as we may look into them."""
-    found = set()
+def _sockets_of_ray() -> dict[str, bool]:
+    """Inodes of the sockets of Ray's processes, as far as we may look into them, and whether their
+    process asks for a token: what counts is how it was started, not what is set here and now.
+    """
+    found = {}
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             title = (process / "cmdline").read_bytes().partition(b"\0")[0].decode(errors="replace")
             if os.path.basename(title).startswith(RAYS):
+                asks = TOKEN in (process / "environ").read_bytes().split(b"\0")
                 for link in (process / "fd").iterdir():
-                    found.add(os.readlink(link).removeprefix("socket:[").removesuffix("]"))
-    return frozenset(found)
+                    inode = os.readlink(link).removeprefix("socket:[").removesuffix("]")
+                    found[inode] = asks
+    return found

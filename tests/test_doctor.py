@@ -107,9 +107,17 @@ with socket.create_server((sys.argv[1], 0)):
 """
 
 
-@pytest.mark.parametrize(("address", "well"), [("127.0.0.1", True), ("0.0.0.0", False)])
-def test_a_port_of_rays_that_others_reach_is_something_to_do(
-    address: str, well: bool, tmp_path: Path
+@pytest.mark.parametrize(
+    ("address", "mode", "well", "fact"),
+    [
+        ("127.0.0.1", "disabled", True, "Ray listens on loopback alone"),
+        ("0.0.0.0", "disabled", False, "and who reaches them can run anything here"),
+        ("0.0.0.0", "token", True, "can be reached by other machines, and ask for the token"),
+    ],
+    ids=["loopback", "all without a token", "all with a token"],
+)
+def test_a_port_of_rays_that_anybody_may_use_is_something_to_do(
+    address: str, mode: str, well: bool, fact: str, tmp_path: Path
 ) -> None:
     """A process called as one of Ray's is, where there is nothing but loopback."""
     unshare = shutil.which("unshare")
@@ -120,7 +128,7 @@ def test_a_port_of_rays_that_others_reach_is_something_to_do(
             [unshare or "unshare", "-n", "bash", "-c", line, "bash", *words],
             capture_output=True,
             text=True,
-            env=child.environment(),
+            env=child.environment() | {"RAY_AUTH_MODE": mode},
             cwd=tmp_path,
         )
         if unshare
@@ -130,7 +138,7 @@ def test_a_port_of_rays_that_others_reach_is_something_to_do(
         pytest.skip("no ports were opened to others: run the tests as root, with iproute2")
     (finding,) = (f for f in json.loads(done.stdout)["findings"] if f["subject"] == "Ray's ports")
     assert finding["ok"] == well
-    assert ("can be reached by other machines" in finding["fact"]) == (not well)
+    assert finding["fact"].endswith(fact)
 
 
 # The nodes of a cluster
