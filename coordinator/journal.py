@@ -297,7 +297,8 @@ def _hold(path: Path) -> int:
     except BlockingIOError:
         os.close(held)
         raise JournalHeld(
-            f"another coordinator holds {path}; stop it or choose another directory"
+            f"another service or build holds {path}; let that one build, stop it, or choose "
+            "another directory"
         ) from None
     return held
 

@@ -284,10 +284,26 @@ def test_a_journal_that_another_holds_is_said(place: Path) -> None:
         state: Any = client.app
         assert client.portal is not None
         client.portal.call(state.state.works.hire)
-        until(lambda: "another coordinator" in json.dumps(got(client, "/readyz")))
+        until(lambda: "another service or build holds" in json.dumps(got(client, "/readyz")))
         holder.close()
         until(lambda: got(client, "/readyz")["status"] == "ready")
         assert submitted(client, "KQvK").status_code == 202
+
+
+def test_a_second_service_on_the_same_tables_answers_but_says_at_once_who_builds(
+    client: TestClient, place: Path
+) -> None:
+    submitted(client, "KQvK")
+    over(client, "b1")
+    with client_with(Settings(tables=place, threads=2)) as second:
+        until(lambda: got(second, "/readyz")["tables"])
+        got(second, "/api/v1/probe", fen="7k/8/5K2/8/8/8/8/6Q1_w")
+        why = refused(submitted(second, "KRvK"), 503, "not-ready")
+    assert why == (
+        f"another service or build holds {place / JOURNAL}; let that one build, stop it, or choose "
+        "another directory"
+    )
+    assert submitted(client, "KRvK").status_code == 202
 
 
 def test_metrics_tell_of_builds(client: TestClient) -> None:

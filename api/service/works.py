@@ -246,7 +246,8 @@ class Line:
         self._settings, self._hear = settings, hear
         self._process: Process | None = None
         self._keeping: asyncio.Task[None] | None = None
-        self._ready = asyncio.Event()
+        self._has_said = asyncio.Event()
+        self._is_ready = False
         self._asked: dict[int, asyncio.Future[Any]] = {}
         self._numbers = count(1)
         self._reason = "the foreman has not begun"
@@ -259,11 +260,13 @@ class Line:
         self.hire()
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
-                await self._ready.wait()
-                return await self._answered(question)
+                await self._has_said.wait()
+                if self._is_ready:
+                    return await self._answered(question)
+                detail = self._reason
         except TimeoutError:
             detail = f"no answer from the foreman: {self._reason}"
-            raise Refused(NOT_READY, detail, {"Retry-After": "5"}) from None
+        raise Refused(NOT_READY, detail, {"Retry-After": "5"})
 
     async def _answered(self, question: Json) -> Any:
         number = next(self._numbers)
@@ -316,10 +319,9 @@ class Line:
             if "id" in said:
                 self._settle(said)
                 continue
-            if said.get("ready") is True:
-                self._ready.set()
-            elif "ready" in said:
-                self._reason = said["reason"]
+            if "ready" in said:
+                self._is_ready, self._reason = said["ready"], said.get("reason", self._reason)
+                self._has_said.set()
             self._hear(said)
 
     def _settle(self, said: Json) -> None:
@@ -335,8 +337,9 @@ class Line:
             future.set_exception(Refused(kind, no["detail"], headers))
 
     def _lost(self, code: int) -> None:
-        self._ready.clear()
-        if code != 5:  # else it has said why
+        self._is_ready = False
+        if code != 5:  # else it has said why, which goes for the next one until that says more
+            self._has_said.clear()
             self._reason = f"the foreman was lost ({code}); another one takes its place"
             self._hear({"ready": False, "reason": self._reason})
         for future in self._asked.values():
