@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from api import arguments
+from api.options import AsJson
 from workers.errors import CannotBuild
 from workers.metric import Metric
 
@@ -73,7 +74,7 @@ def model(
             help="What kingpair bench --constants has printed on such a machine.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs: print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Predict builds on clusters of other sizes.
 

@@ -1,12 +1,12 @@
 """Commands for those who study an endgame, each reading a whole table: its mutual zugzwangs, its
 longest lines, samples and exports of it, and the report that has it all.
 
-What these import is imported when they run, as in `api.cli`.
+What these import is imported when they run: help and errors come at once.
 """
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from api import arguments
+from api.options import AsJson, AtWork, OneMetric, Tables, say
 from workers.material import STRONGER, WEAKER, Material
 from workers.metric import Metric
 from workers.outcome import Outcome
@@ -24,25 +25,6 @@ if TYPE_CHECKING:
     from workers.threads import Threads
 
 Name = Annotated[str, typer.Argument(metavar="MATERIAL", help="Such as KQvKR.")]
-Tables = Annotated[
-    Path | None,
-    typer.Option("--tables", metavar="DIR", show_default="tables", help="Where the tables are."),
-]
-OneMetric = Annotated[
-    Metric, typer.Option("--metric", help="Count moves to mate or conversion, or to mate.")
-]
-Workers = Annotated[
-    int | None,
-    typer.Option(
-        "--threads",
-        min=1,
-        max=1024,
-        metavar="N",
-        show_default="one a core",
-        help="At work at once.",
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="For programs: print JSON.")]
 List = Annotated[
     int, typer.Option("--list", min=0, metavar="N", help="Show so many positions of each sort.")
 ]
@@ -68,7 +50,7 @@ def zugzwangs(
     everything: All = False,
     tables: Tables = None,
     metric: OneMetric = Metric.DTC,
-    threads: Workers = None,
+    threads: AtWork = None,
     as_json: AsJson = False,
 ) -> None:
     """Find mutual zugzwangs: who is to move would rather not be.
@@ -89,7 +71,7 @@ def zugzwangs(
     with _studied(context, material, tables, metric, threads) as (table, pool):
         found = census(table, pool, _keep(show, everything), kinds)
     text = findings.zugzwangs_text(table.material, found)
-    _say(text, findings.zugzwangs_json(table.material, table.metric, found), as_json)
+    say(text, findings.zugzwangs_json(table.material, table.metric, found), as_json)
 
 
 def longest(
@@ -99,7 +81,7 @@ def longest(
     everything: All = False,
     tables: Tables = None,
     metric: OneMetric = Metric.DTC,
-    threads: Workers = None,
+    threads: AtWork = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the positions that take longest to win, and to lose.
@@ -117,7 +99,7 @@ def longest(
     with _studied(context, material, tables, metric, threads) as (table, pool):
         found = collect(table, pool, longest_of(table.counts), _keep(show, everything))
     text = findings.longest_text(table.material, table.metric, found)
-    _say(text, findings.longest_json(table.material, table.metric, found), as_json)
+    say(text, findings.longest_json(table.material, table.metric, found), as_json)
 
 
 def report(
@@ -127,7 +109,7 @@ def report(
     everything: All = False,
     tables: Tables = None,
     metric: OneMetric = Metric.DTC,
-    threads: Workers = None,
+    threads: AtWork = None,
     as_json: AsJson = False,
 ) -> None:
     """Report on an endgame: all that people study it for.
@@ -145,7 +127,7 @@ def report(
 
     with _studied(context, material, tables, metric, threads) as (table, pool):
         found = report_of(table, pool, _keep(show, everything))
-    _say(findings.report_text(found), findings.report_json(found), as_json)
+    say(findings.report_text(found), findings.report_json(found), as_json)
 
 
 def sample(
@@ -162,7 +144,7 @@ def sample(
     to_move: ToMove = None,
     tables: Tables = None,
     metric: OneMetric = Metric.DTC,
-    threads: Workers = None,
+    threads: AtWork = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="For programs: print JSON, a line each.")
     ] = False,
@@ -200,7 +182,7 @@ def export(
     to_move: ToMove = None,
     tables: Tables = None,
     metric: OneMetric = Metric.DTC,
-    threads: Workers = None,
+    threads: AtWork = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a table's positions as Parquet, a row for each.
@@ -220,7 +202,7 @@ def export(
     with _studied(context, material, tables, metric, threads) as (table, pool):
         rows = write(table, pool, parquet, selection, with_fen)
     data = {"material": str(table.material), "metric": table.metric, "rows": rows}
-    _say([f"wrote {count(rows, 'row')} to {parquet}"], {**data, "path": str(parquet)}, as_json)
+    say([f"wrote {count(rows, 'row')} to {parquet}"], {**data, "path": str(parquet)}, as_json)
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (report, longest, zugzwangs, sample, export)
@@ -279,8 +261,3 @@ def _studied(
     settings = arguments.settings(context, tables=tables, threads=threads)
     with open_tablebase(settings.tables) as tablebase, Threads(settings.threads) as pool:
         yield tablebase.table(material, metric), pool
-
-
-def _say(text: Iterable[str], data: Any, as_json: bool) -> None:
-    for line in [json.dumps(data, indent=2)] if as_json else text:
-        typer.echo(line)

@@ -9,6 +9,7 @@ import typer
 
 from api import arguments
 from api.failures import Commands
+from api.options import AsJson, Tables
 
 if TYPE_CHECKING:
     from api.tokens import Tokens
@@ -20,11 +21,6 @@ State = Annotated[
     typer.Option(
         metavar="DIR", show_default="that of the tables", help="Where the service keeps its state."
     ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="For programs: print JSON.")]
-Tables = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", show_default="tables", help="Where the tables are."),
 ]
 SCOPES = ["probe", "build", "admin"]
 
