@@ -9,7 +9,7 @@
 # make clean     forget everything that was built
 #
 # Each sets the machine up the first time. Needs Python 3.11 or later with venv and headers, and g++
-# 11 or later; says so if one is missing.
+# 12 or later; says so if one is missing.
 # All else is installed into .venv. A second run touches neither the network nor the compiler
 # unless pyproject.toml, CMakeLists.txt or a C++ source has changed.
 
