@@ -4,7 +4,7 @@ import random
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import islice, pairwise, permutations, product
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -204,6 +204,52 @@ def test_a_walk_holds_all_that_its_king_can_enter() -> None:
             assert {step.pair for pair in walk for step in steps(pair, side)} <= set(walk)
 
 
+@pytest.fixture
+def best() -> Iterator[None]:
+    """Whatever level a test chooses, the next one finds the best."""
+    yield
+    _kernels.use_level(_kernels.levels()[-1])
+
+
+def images_of(material: Material, slot: int, *, diagonal: bool) -> set[int]:
+    """All slots of a partition with the same position: like men exchanged, the board mirrored."""
+    count = len(material.letters)
+    squares = [slot >> 6 * (count - 1 - i) & 63 for i in range(count)]
+    boards = [squares, [int(TURN[4][s]) for s in squares]] if diagonal else [squares]
+    kinds = list(zip(material.letters, material.sides, strict=True))
+    orders = [o for o in permutations(range(count)) if [kinds[i] for i in o] == kinds]
+    return {
+        sum(board[man] << 6 * (count - 1 - i) for i, man in enumerate(order))
+        for board, order in product(boards, orders)
+    }
+
+
+@pytest.mark.parametrize("level", _kernels.levels())
+@pytest.mark.parametrize("name", ["KBBvK", "KRvKN", "KNNvKB", "KQQQvK", "KRvKNN"])
+@pytest.mark.usefixtures("best")
+def test_all_slots_of_a_position_have_the_key_of_the_one_that_stands_for_it(
+    name: str, level: str
+) -> None:
+    _kernels.use_level(level)
+    material, chance = Material.parse(name), np.random.default_rng(1)
+    kernel = _kernels.Verifier(list(zip(material.letters, material.sides, strict=True)), False)
+    slots = 64 ** len(material.letters)
+    values = chance.integers(-100, 100, slots, np.int8)
+    for diagonal, side in product((False, True), (0, 1)):
+        pair = next(p for p, ks in enumerate(PAIRS) if all(k % 9 == 0 for k in ks) == diagonal)
+        keys = np.full(slots, 77, np.uint8)
+        kernel.quiet(pair, side, values, keys)
+        legal = 0
+        for slot in map(int, chance.integers(0, slots, 600)):
+            images = images_of(material, slot, diagonal=diagonal)
+            value = int(values[min(images)])
+            key = 128 if value == 0 else (value + (value > 0)) & 255
+            found = {int(keys[image]) for image in images}
+            assert found in ({key}, {0}), (pair, side, slot)
+            legal += found == {key}
+        assert legal > 100
+
+
 # What is altered
 
 
@@ -307,6 +353,24 @@ def test_the_verdict_is_the_same_for_any_number_of_threads(out: Path) -> None:
             verdicts.add(timeless(verified(out, "KNNvK", threads)))
     assert len(verdicts) == 1
     assert verdicts.pop().contradictions >= len(rows)
+
+
+@pytest.mark.usefixtures("best")
+@pytest.mark.parametrize("narrow_max", [verification.NARROW_MAX, -1])
+def test_the_verdict_is_the_same_at_every_level(
+    out: Path, pool: Threads, monkeypatch: pytest.MonkeyPatch, narrow_max: int
+) -> None:
+    monkeypatch.setattr(verification, "NARROW_MAX", narrow_max)
+    for name in ("KNNvK", "KQvKR"):
+        for altered in (False, True):
+            if altered:
+                rewrite(out, name, setting(0, legal_rows(out / f"{name}.dtc.arrow", 0, 40), 3))
+            verdicts = set()
+            for level in _kernels.levels():
+                _kernels.use_level(level)
+                verdicts.add(timeless(verified(out, name, pool)))
+            assert len(verdicts) == 1
+            assert verdicts.pop().sound is not altered
 
 
 # What is miscounted

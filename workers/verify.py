@@ -57,7 +57,7 @@ Keys = NDArray[np.uint8] | NDArray[np.uint16]
 Pairs = NDArray[np.int16]
 
 NARROW_MAX = 126  # of a byte's values the longest that the verifier can tell from a draw
-TOGETHER = 1 << 18  # slots worth a job
+TOGETHER = 1 << 20  # slots worth a job
 KEPT_BYTES = 512 << 20  # values of a table that is read only once
 
 

@@ -51,6 +51,11 @@ std::vector<const Kernels*> levels_here() {
 
 const Kernels* kernels = nullptr;
 
+void use(const Kernels* level) {
+    kernels = level;
+    verify::use_level(level->level);
+}
+
 template <class T, class... Extra>
 using Array = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu, Extra...>;
 using Words = Array<uint64_t>;
@@ -281,7 +286,7 @@ uint64_t* counts_of(const Counts& counts, const Parts& parts) {
 using namespace kingpair;
 
 NB_MODULE(_kernels, m) {
-    kernels = levels_here().back();
+    use(levels_here().back());
     verify::bind(m);
 
     m.def("levels", [] {
@@ -293,7 +298,7 @@ NB_MODULE(_kernels, m) {
     m.def("use_level", [](const std::string& name) {
         for (const Kernels* k : levels_here())
             if (name == k->level) {
-                kernels = k;
+                use(k);
                 return;
             }
         throw nb::value_error(("no kernels of level " + name + " run here").c_str());

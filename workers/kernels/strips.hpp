@@ -12,8 +12,13 @@
 namespace kingpair::verify {
 namespace {
 
-// As wide as every machine has them: wider ones gain little here, for what a strip waits for is memory.
+// A strip of bytes in one piece where the level has registers for that.  (Halves are slower than quarters: what is
+// turned, packed or slid comes in quarters or is whole.)
+#if defined(__AVX512BW__)
+constexpr size_t REGISTER = 64;
+#else
 constexpr size_t REGISTER = 16;
+#endif
 
 template <class Key>
 using Register = std::conditional_t<sizeof(Key) == 1, uint8_t __attribute__((vector_size(REGISTER))),
@@ -140,21 +145,28 @@ inline Strip<Key> lanes(uint64_t bits) {
     return load<Key>(reinterpret_cast<const Key*>(words));
 }
 
+// Sixteen bytes, as every level has them.
+using Bytes = uint8_t __attribute__((vector_size(16)));
+using Shorts = uint16_t __attribute__((vector_size(16)));
+using Words = uint64_t __attribute__((vector_size(16)));
+
 // Lanes that are all ones or all zeros as bits, in an order of their own: a file's eight ranks side by side.
 inline uint64_t packed(const Strip<uint8_t>& set) {
-    Register<uint8_t> bits{};
+    Bytes part[4], bits{};
+    std::memcpy(part, &set, sizeof set);
     for (int i = 0; i < 4; ++i) {
         const uint8_t a = static_cast<uint8_t>(1 << 2 * i), b = static_cast<uint8_t>(2 << 2 * i);
-        bits |= set.part[i] & Register<uint8_t>{a, a, a, a, a, a, a, a, b, b, b, b, b, b, b, b};
+        bits |= part[i] & Bytes{a, a, a, a, a, a, a, a, b, b, b, b, b, b, b, b};
     }
-    const auto words = reinterpret_cast<WordRegister>(bits);
+    const auto words = reinterpret_cast<Words>(bits);
     return words[0] | words[1];
 }
 
 inline uint64_t packed(const Strip<uint16_t>& set) {
-    Register<uint16_t> bits{};
-    for (int i = 0; i < 8; ++i) bits |= set.part[i] & static_cast<uint16_t>(1 << i);
-    const auto words = reinterpret_cast<WordRegister>(bits);
+    Shorts part[8], bits{};
+    std::memcpy(part, &set, sizeof set);
+    for (int i = 0; i < 8; ++i) bits |= part[i] & static_cast<uint16_t>(1 << i);
+    const auto words = reinterpret_cast<Words>(bits);
     return words[0] | words[1] << 8;
 }
 
@@ -270,7 +282,12 @@ inline Strip<Key> by_knight(const Worths<Key>& w) {
 
 // ---- turning the board -------------------------------------------------------------------------------------------------
 
-using Bytes = Register<uint8_t>;
+constexpr int TRANSPOSED = 4;
+
+// Two ranks each.
+struct Ranks {
+    Bytes part[4];
+};
 
 // The first halves of two registers in turn, two bytes of each at a time, and the second halves.
 inline void interleave_twos(Bytes& a, Bytes& b) {
@@ -285,10 +302,10 @@ inline void interleave_fours(Bytes& a, Bytes& b) {
     b = __builtin_shufflevector(x, y, 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
 }
 
-// Files for ranks. A register holds two ranks.
-inline void transpose(Strip<uint8_t>& strip) {
-    Bytes* part = strip.part;
-    for (Bytes& p : strip.part) p = __builtin_shufflevector(p, p, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
+// Files for ranks.
+inline void transpose(Ranks& ranks) {
+    Bytes* part = ranks.part;
+    for (Bytes& p : ranks.part) p = __builtin_shufflevector(p, p, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
     interleave_twos(part[0], part[1]);
     interleave_twos(part[2], part[3]);
     interleave_fours(part[0], part[2]);
@@ -296,24 +313,56 @@ inline void transpose(Strip<uint8_t>& strip) {
     std::swap(part[1], part[2]);
 }
 
-inline void mirror_files(Strip<uint8_t>& strip) {
-    for (Bytes& p : strip.part)
+inline void mirror_files(Ranks& ranks) {
+    for (Bytes& p : ranks.part)
         p = __builtin_shufflevector(p, p, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8);
 }
 
-inline void mirror_ranks(Strip<uint8_t>& strip) {
-    std::swap(strip.part[0], strip.part[3]);
-    std::swap(strip.part[1], strip.part[2]);
-    for (Bytes& p : strip.part)
+inline void mirror_ranks(Ranks& ranks) {
+    std::swap(ranks.part[0], ranks.part[3]);
+    std::swap(ranks.part[1], ranks.part[2]);
+    for (Bytes& p : ranks.part)
         p = __builtin_shufflevector(p, p, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+
+// The same where a register holds the whole board: pieces of it would have to pass through memory.
+using Whole = uint8_t __attribute__((vector_size(64)));
+using WholePairs = uint16_t __attribute__((vector_size(64)));
+using WholeRanks = uint64_t __attribute__((vector_size(64)));
+
+#define KINGPAIR_PAIRED(at) at, at + 8, at + 1, at + 9, at + 2, at + 10, at + 3, at + 11, at + 4, at + 12, at + 5, \
+    at + 13, at + 6, at + 14, at + 7, at + 15
+#define KINGPAIR_MIRRORED(at) at + 7, at + 6, at + 5, at + 4, at + 3, at + 2, at + 1, at
+
+inline void transpose(Whole& board) {
+    board = __builtin_shufflevector(board, board, KINGPAIR_PAIRED(0), KINGPAIR_PAIRED(16), KINGPAIR_PAIRED(32),
+                                    KINGPAIR_PAIRED(48));
+    const auto p = reinterpret_cast<WholePairs>(board);
+    board = reinterpret_cast<Whole>(
+        __builtin_shufflevector(p, p, 0, 8, 16, 24, 1, 9, 17, 25, 2, 10, 18, 26, 3, 11, 19, 27, 4, 12, 20, 28, 5, 13,
+                                21, 29, 6, 14, 22, 30, 7, 15, 23, 31));
+}
+
+inline void mirror_files(Whole& board) {
+    board = __builtin_shufflevector(board, board, KINGPAIR_MIRRORED(0), KINGPAIR_MIRRORED(8), KINGPAIR_MIRRORED(16),
+                                    KINGPAIR_MIRRORED(24), KINGPAIR_MIRRORED(32), KINGPAIR_MIRRORED(40),
+                                    KINGPAIR_MIRRORED(48), KINGPAIR_MIRRORED(56));
+}
+
+inline void mirror_ranks(Whole& board) {
+    const auto ranks = reinterpret_cast<WholeRanks>(board);
+    board = reinterpret_cast<Whole>(__builtin_shufflevector(ranks, ranks, 7, 6, 5, 4, 3, 2, 1, 0));
 }
 
 // Square s of the result has what stands on the square that the symmetry shows s on.
 inline Strip<uint8_t> turned(int symmetry, const uint8_t* from) {
-    Strip<uint8_t> strip = load<uint8_t>(from);
-    if (symmetry & 4) transpose(strip);
-    if (symmetry & 2) mirror_ranks(strip);
-    if (symmetry & 1) mirror_files(strip);
+    std::conditional_t<REGISTER == sizeof(Whole), Whole, Ranks> board;
+    std::memcpy(&board, from, sizeof board);
+    if (symmetry & TRANSPOSED) transpose(board);
+    if (symmetry & 2) mirror_ranks(board);
+    if (symmetry & 1) mirror_files(board);
+    Strip<uint8_t> strip;
+    std::memcpy(&strip, &board, sizeof strip);
     return strip;
 }
 

@@ -16,6 +16,10 @@ uint64_t own(const Standing& standing, size_t strip) {
     return standing.own.empty() ? ~uint64_t{0} : standing.own[strip];
 }
 
+Twin twin_of(const Standing& standing, size_t strip) {
+    return standing.twin.empty() ? Twin{static_cast<uint32_t>(strip), false} : standing.twin[strip];
+}
+
 // ---- keys ------------------------------------------------------------------------------------------------------------
 
 template <class Key>
@@ -35,12 +39,44 @@ Key key_of_capture(bool carry_depth, int value) {
     return static_cast<Key>(value < 0 ? -1 : 1);
 }
 
+// Of two like men in the last places either may be the last. So what a block of eight strips has in lanes of earlier
+// blocks stands in these blocks' strips, transposed.
+template <class Key>
+void fill_from_earlier(Key* plane, size_t block) {
+    for (size_t earlier = 0; earlier < block; ++earlier) {
+        Key square[64];
+        for (size_t i = 0; i < 8; ++i)
+            std::memcpy(square + 8 * i, plane + 64 * (8 * earlier + i) + 8 * block, 8 * sizeof(Key));
+        store<Key>(square, turned(TRANSPOSED, square));
+        for (size_t i = 0; i < 8; ++i)
+            std::memcpy(plane + 64 * (8 * block + i) + 8 * earlier, square + 8 * i, 8 * sizeof(Key));
+    }
+}
+
+// What the strip of a square has in lanes before that square, if the last man is like the one before him.
+template <class Key>
+Strip<Key> from_earlier(Key* plane, size_t square) {
+    Key* here = plane + 64 * square;
+    for (size_t s = square & ~size_t{7}; s < square; ++s) here[s] = plane[64 * s + square];
+    return load<Key>(here) & lanes<Key>(bit(static_cast<int>(square)) - 1);
+}
+
 template <class Key, class Value>
 void quiet(const Men& men, int pair, int to_move, const Value* values, const Standing& standing, Key* out) {
     const Partition partition(men, pair);
     Value gathered[64];
     for (size_t strip = 0; strip < men.strips(); ++strip) {
-        const uint64_t legal = partition.legal(partition.placing(strip), to_move);
+        Key* const here = out + 64 * strip;
+        const size_t square = strip & 63;
+        Key* const plane = here - 64 * square;
+        if (standing.last_is_like && square % 8 == 0) fill_from_earlier(plane, square / 8);
+        if (const Twin twin = twin_of(standing, strip); twin.strip != strip) {
+            const Key* from = out + 64 * size_t{twin.strip};
+            store<Key>(here, twin.turned ? turned(TRANSPOSED, from) : load<Key>(from));
+            continue;
+        }
+        const uint64_t known = standing.last_is_like ? bit(static_cast<int>(square)) - 1 : 0;
+        const uint64_t legal = partition.legal(partition.placing(strip), to_move) & ~known;
         const Value* from = values + 64 * strip;
         if (uint64_t others = legal & ~own(standing, strip)) {
             std::memcpy(gathered, from, sizeof gathered);
@@ -50,7 +86,9 @@ void quiet(const Men& men, int pair, int to_move, const Value* values, const Sta
             }
             from = gathered;
         }
-        store<Key>(out + 64 * strip, legal ? keys_of<Key>(load<Key>(from)) & lanes<Key>(legal) : Strip<Key>{});
+        Strip<Key> keys = legal ? keys_of<Key>(load<Key>(from)) & lanes<Key>(legal) : Strip<Key>{};
+        if (known) keys = keys | from_earlier(plane, square);
+        store<Key>(here, keys);
     }
 }
 
@@ -191,8 +229,17 @@ int64_t find(const Men& men, int pair, int to_move, const Value* values, const S
 
 }  // namespace
 
-const Steps<uint8_t, int8_t> NARROW{quiet<uint8_t, int8_t>, taken<uint8_t, int8_t>, check<uint8_t, int8_t>, find<int8_t>};
-const Steps<uint16_t, int16_t> WIDE{quiet<uint16_t, int16_t>, taken<uint16_t, int16_t>, check<uint16_t, int16_t>,
-                                    find<int16_t>};
+#define KINGPAIR_QUOTE_(x) #x
+#define KINGPAIR_QUOTE(x) KINGPAIR_QUOTE_(x)
+
+namespace KINGPAIR_LEVEL {
+
+const Kernels KERNELS{
+    KINGPAIR_QUOTE(KINGPAIR_LEVEL),
+    {quiet<uint8_t, int8_t>, taken<uint8_t, int8_t>, check<uint8_t, int8_t>, find<int8_t>},
+    {quiet<uint16_t, int16_t>, taken<uint16_t, int16_t>, check<uint16_t, int16_t>, find<int16_t>},
+};
+
+}  // namespace KINGPAIR_LEVEL
 
 }  // namespace kingpair::verify

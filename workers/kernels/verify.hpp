@@ -86,6 +86,7 @@ class Slots {
     explicit Slots(const Men&);
     uint32_t of(const uint8_t* squares, bool diagonal) const;
     bool like_men() const;
+    bool last_is_like() const;
 
   private:
     uint32_t ascending(uint8_t* squares) const;
@@ -93,11 +94,19 @@ class Slots {
     bool like_[MEN_MAX];  // man i + 1 is like man i
 };
 
-// For each slot of a partition the one that stands for its position, and for each strip the lanes that stand for
-// themselves.  Both are empty if all do.
+// An earlier strip whose positions are those of a strip, lane for lane or with files for ranks; or the strip itself.
+struct Twin {
+    uint32_t strip;
+    bool turned;
+};
+
+// For each slot of a partition the one that stands for its position, for each strip the lanes that stand for
+// themselves, and its twin.  All are empty if every slot stands for itself.
 struct Standing {
     std::vector<uint32_t> slot;
     std::vector<uint64_t> own;
+    std::vector<Twin> twin;
+    bool last_is_like = false;  // the last man is like the one before him: strip a, lane b is strip b, lane a
 };
 
 Standing standing_for(const Men&, bool diagonal);
@@ -145,7 +154,19 @@ struct Steps {
     int64_t (*find)(const Men&, int pair, int to_move, const Value* values, const Standing&, int value);
 };
 
-extern const Steps<uint8_t, int8_t> NARROW;
-extern const Steps<uint16_t, int16_t> WIDE;
+// What each instruction-set level fills in; what is computed does not depend on it.
+struct Kernels {
+    const char* level;
+    Steps<uint8_t, int8_t> narrow;
+    Steps<uint16_t, int16_t> wide;
+};
+
+#if defined(__x86_64__)
+namespace v2 { extern const Kernels KERNELS; }
+namespace v3 { extern const Kernels KERNELS; }
+namespace v4 { extern const Kernels KERNELS; }
+#else
+namespace generic { extern const Kernels KERNELS; }
+#endif
 
 }  // namespace kingpair::verify

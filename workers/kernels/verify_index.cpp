@@ -122,6 +122,8 @@ Slots::Slots(const Men& men) : count_(men.count), like_{} {
 
 bool Slots::like_men() const { return std::any_of(like_, like_ + count_, [](bool like) { return like; }); }
 
+bool Slots::last_is_like() const { return count_ > 1 && like_[count_ - 2]; }
+
 uint32_t Slots::ascending(uint8_t* s) const {
     for (int end = count_ - 1; end > 0; --end)
         for (int i = 0; i < end; ++i)
@@ -141,16 +143,37 @@ uint32_t Slots::of(const uint8_t* squares, bool diagonal) const {
     return diagonal ? std::min(slot, ascending(mirrored)) : slot;
 }
 
+namespace {
+
+std::array<uint8_t, MEN_MAX> squares_of(const Men& men, size_t slot) {
+    std::array<uint8_t, MEN_MAX> s{};
+    for (int i = 0; i < men.count; ++i) s[i] = slot >> 6 * (men.count - 1 - i) & 63;
+    return s;
+}
+
+// The slots of the men but the last are the strips of all.
+Twin twin_of(const Men& outer, uint32_t strip, bool diagonal) {
+    const Slots strips(outer);
+    auto s = squares_of(outer, strip);
+    if (const uint32_t sorted = strips.of(s.data(), false); sorted < strip || !diagonal) return {sorted, false};
+    for (uint8_t& square : s) square = static_cast<uint8_t>(turn(4, square));
+    const uint32_t turned = strips.of(s.data(), false);
+    return turned < strip ? Twin{turned, true} : Twin{strip, false};
+}
+
+}  // namespace
+
 Standing standing_for(const Men& men, bool diagonal) {
     const Slots slots(men);
     if (!diagonal && !slots.like_men()) return {};
-    Standing found{std::vector<uint32_t>(men.slots()), std::vector<uint64_t>(men.strips())};
+    Standing found{std::vector<uint32_t>(men.slots()), std::vector<uint64_t>(men.strips()), {}, slots.last_is_like()};
     for (size_t slot = 0; slot < men.slots(); ++slot) {
-        uint8_t s[MEN_MAX] = {};
-        for (int i = 0; i < men.count; ++i) s[i] = slot >> 6 * (men.count - 1 - i) & 63;
-        found.slot[slot] = slots.of(s, diagonal);
+        found.slot[slot] = slots.of(squares_of(men, slot).data(), diagonal);
         if (found.slot[slot] == slot) found.own[slot / 64] |= bit(slot & 63);
     }
+    Men outer = men;
+    --outer.count;
+    for (uint32_t strip = 0; strip < men.strips(); ++strip) found.twin.push_back(twin_of(outer, strip, diagonal));
     return found;
 }
 

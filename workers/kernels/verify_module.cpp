@@ -24,13 +24,21 @@ namespace kingpair::verify {
 
 namespace {
 
+#if defined(__x86_64__)
+constexpr const Kernels* LEVELS[] = {&v2::KERNELS, &v3::KERNELS, &v4::KERNELS};
+#else
+constexpr const Kernels* LEVELS[] = {&generic::KERNELS};
+#endif
+
+const Kernels* kernels = LEVELS[0];
+
 template <class Value>
 using Key = std::make_unsigned_t<Value>;
 
 template <class Value>
 const Steps<Key<Value>, Value>& steps() {
-    if constexpr (sizeof(Value) == 1) return NARROW;
-    else return WIDE;
+    if constexpr (sizeof(Value) == 1) return kernels->narrow;
+    else return kernels->wide;
 }
 
 template <class T>
@@ -149,6 +157,11 @@ void bind_values(nb::class_<Verifier>& verifier) {
 }
 
 }  // namespace
+
+void use_level(const std::string& name) {
+    for (const Kernels* each : LEVELS)
+        if (name == each->level) kernels = each;
+}
 
 void bind(nb::module_& m) {
     nb::class_<Verifier> verifier(m, "Verifier");
