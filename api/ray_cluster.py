@@ -15,6 +15,7 @@ minutes.
 
 import logging
 import os
+import re
 import secrets
 import signal
 import socket
@@ -35,6 +36,7 @@ NOTE = Path("/tmp/ray/ray_current_cluster")
 # What a client of HTTP/2 says first, and the frame that any server answers with.
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 _SETTINGS = 4
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _LOOPBACK = {"127.0.0.1", "::1"}
 
 
@@ -64,8 +66,8 @@ def connected(where: str, cores: int, store: int = STORE_BYTES) -> Iterator[None
 
 
 def line(error: BaseException) -> str:
-    """What Ray says, in one line."""
-    return " ".join(str(error).split())[:300] or type(error).__name__
+    """What Ray says, in one line and without colours."""
+    return " ".join(_COLOUR.sub("", str(error)).split())[:300] or type(error).__name__
 
 
 def _init(**settings: Any) -> None:

@@ -130,7 +130,9 @@ _REMOTE: Any = ray.remote(
 def unfit(version: str, where: str, mark: str) -> str:
     """What a node lacks to work here; nothing, if it is fit."""
     if (found := components()["kingpair"]) != version:
-        return f"has kingpair {found}, not {version}; install the same version on every node"
+        return (
+            f"has kingpair {found}, this machine {version}; install the same version on every node"
+        )
     if mark and not os.access(mark, os.R_OK | os.W_OK):
         return f"cannot write {where}; build to a directory or a store that all nodes share"
     if where and not mark:
@@ -284,7 +286,7 @@ class RayCrew:
         except RayActorError as error:
             event = WorkerLost(call.domain, call.incarnation, call.worker, line(error))
         except Exception as error:
-            event = Failed(call, Fault.WORKER, line(error))
+            event = Failed(call, Fault.WORKER, _full(error) or line(error))
         self._events.put(event)
 
     def _release(self, key: Key) -> None:
@@ -310,6 +312,16 @@ class RayCrew:
         for key in list(self._actors):
             self._release(key)
         self._roster.close()
+
+
+def _full(error: BaseException) -> str:
+    """What to do if a parcel found no room; whoever was to have it finds that named in an error."""
+    if not any(kind in str(error) for kind in ("OutOfDiskError", "ObjectStoreFullError")):
+        return ""
+    return (
+        "the object store of a node is full, and the disk it spills to; make room there, or give "
+        "Ray more (ray start --object-store-memory)"
+    )
 
 
 def _on(node: str) -> NodeAffinitySchedulingStrategy:

@@ -57,7 +57,7 @@ def deserves_more(build: Build, run: Run) -> bool:
 def lacking(build: Build) -> str:
     """Why nothing can start."""
     if not build.nodes:
-        return "there are no nodes"
+        return "no node has a core to spare; end what else runs there, or add nodes"
     run = next(iter(_ready(build)))
     return room_for(run.domain, run.layout, _policy(build), build.nodes.values()).reason
 

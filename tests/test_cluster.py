@@ -5,6 +5,7 @@ in a network namespace of its own.
 """
 
 import importlib.util
+import re
 import shutil
 import signal
 import subprocess
@@ -184,6 +185,80 @@ def happened(home: Path, what: str) -> list[str]:
     assert done.returncode == 0, done.stderr[-3000:]
     lines = done.stdout.splitlines()
     return [line.strip() for line in lines if line.startswith(("noticed", "failed"))]
+
+
+# ---- what hinders: one cluster for all of these ----
+
+
+@pytest.fixture(scope="module")
+def hindered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """Where the builds were, and what came of each."""
+    home = tmp_path_factory.mktemp("hindered")
+    script = str(Path(__file__).with_name("hindered.py"))
+    done = on_loopback(home, sys.executable, script, str(home))
+    assert done.returncode == 0, done.stderr[-3000:]
+    lines = [line.partition(" ") for line in done.stdout.splitlines()]
+    return home, {name: said for name, _, said in lines if name in HINDRANCES}
+
+
+HINDRANCES = (
+    "held",
+    "nowhere",
+    "taken",
+    "crowded",
+    "closed",
+    "moody",
+    "mended",
+    "stranger",
+    "other",
+)
+
+
+@needs_cluster
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("held", r"5 kingpair: another build is writing to s3://lab/held \(elsewhere, process 1"),
+        ("nowhere", r"5 kingpair: cannot write to s3://lab/out: .*choose another --out"),
+        ("taken", r"waited for nodes in vain: no node has a core to spare; end what else runs"),
+        ("stranger", r"node 127\.0\.0\.1 has no kingpair; install kingpair\[cluster\]"),
+        ("other", r"node 127\.0\.0\.1 has kingpair 99\.0, .*; install the same version"),
+    ],
+)
+def test_what_a_cluster_lacks_is_said_in_one_line(
+    hindered: tuple[Path, dict[str, str]], name: str, said: str
+) -> None:
+    assert re.match(said, hindered[1][name])
+
+
+@needs_cluster
+@pytest.mark.slow
+def test_an_exchange_without_room_goes_on_when_there_is(
+    hindered: tuple[Path, dict[str, str]], tables: Path
+) -> None:
+    home, said = hindered
+    assert said["crowded"].startswith("built; ")
+    assert "the object store of a node is full" in said["crowded"]
+    assert tables_of(home / "crowded") == wanted(tables)
+
+
+@needs_cluster
+@pytest.mark.slow
+def test_a_store_that_is_closed_or_fails_at_random_loses_nothing(
+    hindered: tuple[Path, dict[str, str]], tables: Path
+) -> None:
+    home, said = hindered
+    assert said["closed"].startswith("KQvKR: paint by worker ")
+    assert "ACCESS_DENIED" in said["closed"]
+    assert said["mended"] == "built"
+    assert tables_of(home / "out.kept") == wanted(tables)
+    assert tables_of(home / "moody.kept") == {
+        name: data for name, data in wanted(tables).items() if name.startswith("KQvK.")
+    }
+
+
+# ---- refusals ----
 
 
 @needs_cluster

@@ -1,0 +1,190 @@
+"""Builds on a cluster of two raylets that something hinders, one after the other.
+
+    python hindered.py HOME
+
+    taken      another job has all the CPUs
+    held       another coordinator builds into the store
+    nowhere    there is no store
+    crowded    another job fills the object stores and where they spill to, until a material has
+               been set back twice
+    moody      the store fails at random
+    closed     the store takes nothing any more once a material is solved
+    mended     and then it does
+    stranger   a third node has no kingpair
+    other      a third node has another version of it
+
+Prints for each its name and what came of it: the line of a refusal, or `built` and the reasons of
+its setbacks.  What is built is then below HOME.  To be run where only loopback is.
+"""
+
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import ray
+from objects import Objects, objects
+from ray.cluster_utils import Cluster
+from ray.exceptions import OutOfDiskError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+from terminal import kingpair
+
+from api.ray_cluster import connected
+from api.ray_crew import Limits, RayCrew
+from coordinator.build import build
+from coordinator.request import Event, Painting, Request, SetBack
+from workers.errors import CannotBuild
+from workers.material import Material
+from workers.remote import LEASE, Owner
+
+# What Ray sends by value otherwise goes through the object store, which has the least that it may.
+STORE = {"max_direct_call_object_size": 2 << 10, "oom_grace_period_s": 0}
+LEAST_BYTES = 75 << 20
+SPILL_MIB = 16
+
+
+class Tenant:
+    """Another job on a node."""
+
+    def __init__(self) -> None:
+        self._held: list[Any] = []
+
+    def fill(self) -> int:
+        """Hold so much that the object store takes nothing more, and the disk neither."""
+        for size in (1 << 20, 1 << 16, 1 << 12, 1 << 10):
+            with suppress(OutOfDiskError):
+                while True:
+                    self._held.append(ray.get(ray.put(np.ones(size, np.uint8))))
+        return len(self._held)
+
+
+@contextmanager
+def tenants(cores: int) -> Iterator[list[Any]]:
+    """One on each node that builds."""
+    hired = ray.remote(num_cpus=cores)(Tenant)
+    nodes = [node["NodeID"] for node in ray.nodes() if node["Resources"].get("CPU")]
+    found = [
+        hired.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)).remote()
+        for node in nodes
+    ]
+    ray.get([tenant.__ray_ready__.remote() for tenant in found])
+    try:
+        yield found
+    finally:
+        for tenant in found:
+            ray.kill(tenant)
+
+
+def tried(
+    what: str,
+    out: Path,
+    listen: Any = lambda event: None,
+    *,
+    wait: float = 60.0,
+    name: str = "KQvKR",
+) -> None:
+    reasons: list[str] = []
+
+    def hear(event: Event) -> None:
+        if isinstance(event, SetBack):
+            reasons.append(event.reason)
+        listen(event)
+
+    request = Request((Material.parse(name),), out, workers=2, grain=1)
+    try:
+        build(request, hear, lambda site, _: RayCrew(site, 2, Limits(nodes=wait)))
+    except CannotBuild as error:
+        print(f"\n{what} {error}", flush=True)
+    else:
+        print(f"\n{what} built", *dict.fromkeys(reasons), sep="; ", flush=True)
+
+
+def refused(name: str, out: Path, address: str) -> None:
+    done = kingpair("build", "KQvKR", "--out", out, "--cluster", address)
+    print(f"\n{name} {done.exit_code} {done.stderr.strip()}", flush=True)
+
+
+def crowded(out: Path) -> None:
+    with tenants(0) as found:
+        assert min(ray.get([tenant.fill.remote() for tenant in found])) > 0
+        seen: list[Event] = []
+
+        def listen(event: Event) -> None:
+            if isinstance(event, SetBack):
+                seen.append(event)
+                if len(seen) == 2:
+                    for tenant in found:
+                        ray.kill(tenant)
+
+        tried("crowded", out, listen)
+
+
+def closed(server: Objects, out: Path) -> None:
+    def listen(event: Event) -> None:
+        if isinstance(event, Painting) and str(event.material) == "KQvKR":
+            server.fail = lambda method, path: 403 if method in ("PUT", "POST") else None
+
+    tried("closed", out, listen)
+    server.fail = lambda method, path: None
+    tried("mended", out)
+
+
+def moody(server: Objects, out: Path) -> None:
+    chance = random.Random(1)
+    server.fail = lambda method, path: 503 if chance.random() < 0.05 else None
+    tried("moody", out, name="KQvK")
+    server.fail = lambda method, path: None
+    tried("moody again", out, name="KQvK")
+
+
+def among(cluster: Cluster, name: str, out: Path, path: Path) -> None:
+    """With a third node, where Python looks for modules elsewhere."""
+    third = cluster.add_node(
+        num_cpus=1, object_store_memory=LEAST_BYTES, env_vars={"PYTHONPATH": str(path)}
+    )
+    with connected(cluster.address, 1):
+        tried(name, out)
+    cluster.remove_node(third)
+
+
+def main(home: Path) -> None:
+    os.chdir(home)  # Ray's workers look for modules where the driver was started
+    for name in ("spill", "empty", "newer"):
+        (home / name).mkdir()
+    small = ["-t", "tmpfs", "-o", f"size={SPILL_MIB}m", "tmpfs"]
+    subprocess.run(["mount", *small, str(home / "spill")], check=True)
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "_system_config": STORE})
+    node = {"object_store_memory": LEAST_BYTES, "object_spilling_directory": str(home / "spill")}
+    for _ in range(2):
+        cluster.add_node(num_cpus=1, **node)
+    with objects() as server:
+        nowhere = Path(str(server.uri("out")).replace(f":{server.port}", ":1"))
+        server.put(f"held/{LEASE}", Owner("elsewhere", 1, "today").json())
+        refused("held", server.uri("held"), cluster.address)
+        refused("nowhere", nowhere, cluster.address)
+        with connected(cluster.address, 1):
+            with tenants(1):
+                tried("taken", home / "crowded", wait=1.0)
+            crowded(home / "crowded")
+            moody(server, server.uri("moody"))
+            closed(server, server.uri("out"))
+        for prefix in ("out", "moody"):
+            (home / f"{prefix}.kept").mkdir()
+            for name, data in server.held(prefix).items():
+                (home / f"{prefix}.kept" / name).write_bytes(data)
+    among(cluster, "stranger", home / "out", home / "empty")
+    of_it = home / "newer" / "kingpair-99.0.dist-info"
+    of_it.mkdir()
+    (of_it / "METADATA").write_text("Metadata-Version: 2.1\nName: kingpair\nVersion: 99.0\n")
+    others = os.pathsep.join([str(home / "newer"), os.environ["PYTHONPATH"]])
+    among(cluster, "other", home / "out", Path(others))
+    cluster.shutdown()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
