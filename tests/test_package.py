@@ -13,6 +13,7 @@ import tarfile
 import venv
 import zipfile
 from collections.abc import Iterator
+from email import message_from_bytes
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -84,6 +85,15 @@ def test_the_wheel_has_the_page_the_types_and_no_sources_of_kernels(released: Pa
     assert {name.parts[0] for name in names} - PACKAGES == {
         f"kingpair-{project()['version']}.dist-info"
     }
+
+
+def test_the_wheel_says_its_licence_and_has_its_text(released: Path) -> None:
+    (path,) = released.glob("*.whl")
+    with zipfile.ZipFile(path) as archive:
+        info = f"kingpair-{project()['version']}.dist-info"
+        said = message_from_bytes(archive.read(f"{info}/METADATA"))
+        assert (said["License-Expression"], said["License-File"]) == ("Apache-2.0", "LICENSE")
+        assert archive.read(f"{info}/licenses/LICENSE") == (ROOT / "LICENSE").read_bytes()
 
 
 def test_it_says_what_it_was_made_from(environment: Path, tmp_path: Path) -> None:
