@@ -8,6 +8,7 @@ build, and goes on with it.
 from collections.abc import Callable, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
+from functools import cached_property
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -69,15 +70,19 @@ class Journaled:
         return advance(self._journal, build, event)
 
     def incarnation(self, domain: str) -> int:
-        return max(
-            (
-                entry.record.incarnation
-                for build in self._journal.builds()
-                for entry in self._journal.history(build.name)
-                if isinstance(entry.record, Assigned) and entry.record.domain == domain
-            ),
-            default=0,
-        )
+        return self._given_out.get(domain, 0)
+
+    @cached_property
+    def _given_out(self) -> dict[str, int]:
+        """The last incarnation of each domain, as the journal had it at first: what this build
+        gives out itself, it knows.
+        """
+        last: dict[str, int] = {}
+        for build in self._journal.builds():
+            for entry in self._journal.history(build.name):
+                if isinstance(record := entry.record, Assigned):
+                    last[record.domain] = max(last.get(record.domain, 0), record.incarnation)
+        return last
 
 
 class Heard:

@@ -187,6 +187,42 @@ def happened(home: Path, what: str) -> list[str]:
     return [line.strip() for line in lines if line.startswith(("noticed", "failed"))]
 
 
+# ---- hosts ----
+
+BRIDGED = "ip link add b0 type bridge && ip netns add h0 && ip link add v0 type veth peer name v1"
+
+
+@cache
+def can_join_hosts() -> bool:
+    """Whether a child may also make hosts of network namespaces, and a bridge between them."""
+    trial = [*NAMESPACE, "sh", "-c", f"mount -t tmpfs tmpfs /run && {BRIDGED}"]
+    return can_cluster() and subprocess.run(trial, capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(
+    not can_join_hosts(),
+    reason="no hosts were joined and cut off: run the tests as root where Ray can be started, on a "
+    "kernel with bridges and veth",
+)
+@pytest.mark.slow
+def test_a_host_that_is_cut_off_in_the_middle_of_a_pass_is_done_without(
+    tables: Path, tmp_path: Path
+) -> None:
+    """And used again once it is back."""
+    for name in ("cut", "back"):
+        (tmp_path / name).mkdir()
+    script = str(Path(__file__).with_name("hosts.py"))
+    settings = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a" * 64}
+    done = on_loopback(tmp_path, sys.executable, script, str(tmp_path), settings=settings)
+    assert done.returncode == 0, done.stderr[-3000:]
+    lines = [line.split() for line in done.stdout.splitlines()]
+    (noticed,) = [set(line[1:]) for line in lines if line[:1] == ["built"]]
+    assert noticed & {"NodeLeft", "WorkerLost"}
+    assert ["back", *(f"10.77.0.{number}" for number in (1, 2, 3))] in lines
+    for name in ("cut", "back"):
+        assert tables_of(tmp_path / name) == wanted(tables)
+
+
 # ---- what hinders: one cluster for all of these ----
 
 

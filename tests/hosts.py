@@ -1,0 +1,125 @@
+"""A build on hosts with addresses of their own, one of which is cut off in the middle of a pass.
+
+    python hosts.py OUT
+
+A bridge joins three network namespaces, and this one with the cluster's head.  The link of a host
+that builds goes down; whatever is lost is found again by the others.  Then the link is up, Ray
+is started there once more, and a second build has all three.
+
+Prints `built`, what was noticed, and for the second build the addresses of its nodes.  To be run in
+network, process and mount namespaces of its own, with loopback up.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import ray
+from raylets import QUICK, Happening
+
+from api.ray_cluster import connected
+from coordinator.build import build
+from coordinator.crew import Site
+from coordinator.request import Request
+from workers.material import Material
+
+HEAD = "10.77.0.254"
+HOSTS = (1, 2, 3)
+WAIT_SECONDS = 150.0
+PATIENT = QUICK | {"health_check_initial_delay_ms": 5000, "health_check_failure_threshold": 6}
+RAY = (sys.executable, "-m", "ray.scripts.scripts", "start", "--num-cpus")
+SMALL = ("--object-store-memory", str(100 << 20), "--disable-usage-stats")
+
+
+def run(*words: str) -> None:
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+
+
+def join_hosts() -> None:
+    """Namespaces h1, h2, ... and the bridge."""
+    run("mount", "-t", "tmpfs", "tmpfs", "/run")  # where ip keeps their names
+    run("ip", "link", "add", "bridge0", "type", "bridge")
+    run("ip", "addr", "add", f"{HEAD}/24", "dev", "bridge0")
+    run("ip", "link", "set", "bridge0", "up")
+    for number in HOSTS:
+        host, end = f"h{number}", f"v{number}"
+        run("ip", "netns", "add", host)
+        run("ip", "link", "add", end, "type", "veth", "peer", "name", "eth0", "netns", host)
+        run("ip", "link", "set", end, "master", "bridge0", "up")
+        run("ip", "-n", host, "addr", "add", f"10.77.0.{number}/24", "dev", "eth0")
+        for device in ("lo", "eth0"):
+            run("ip", "-n", host, "link", "set", device, "up")
+
+
+def start_head() -> None:
+    settings = str(PATIENT).replace("'", '"')
+    run(*RAY, "0", *SMALL, "--head", "--port", "6379", "--node-ip-address", HEAD,
+        "--include-dashboard=false", "--system-config", settings)  # fmt: skip
+
+
+def start_host(number: int) -> "subprocess.Popen[bytes]":
+    """Processes of its own too: all that Ray starts there ends with it."""
+    there = ("ip", "netns", "exec", f"h{number}")
+    alone = (*there, "unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
+    where = ("--address", f"{HEAD}:6379", "--node-ip-address", f"10.77.0.{number}", "--block")
+    return subprocess.Popen([*alone, *RAY, "1", *SMALL, *where], stdout=subprocess.DEVNULL)
+
+
+def addresses() -> dict[str, str]:
+    """Of the nodes that build, by name."""
+    alive = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
+    return {node["NodeID"]: node["NodeManagerAddress"] for node in alive}
+
+
+def await_hosts(hosts: "dict[int, subprocess.Popen[bytes]]") -> None:
+    """Until all are there; Ray is started again where it has ended, as it does when it is told
+    that it was given up.
+    """
+    end = time.monotonic() + WAIT_SECONDS
+    while len(addresses()) != len(hosts):
+        assert time.monotonic() < end, f"waited for {len(hosts)} hosts"
+        for number, host in hosts.items():
+            if host.poll() is not None:
+                hosts[number] = start_host(number)
+        time.sleep(0.1)
+
+
+def cut_off(crew: Happening) -> None:
+    number = addresses()[crew.nodes[0].name.partition(".")[0]].rpartition(".")[2]
+    run("ip", "link", "set", f"v{number}", "down")
+    crew.noticed.append(number)
+
+
+def built(out: Path, workers: int, crews: list[Happening]) -> None:
+    def hire(site: Site, tables: object) -> Happening:
+        crews.append(Happening(site, workers, lambda crew: None if crews[1:] else cut_off(crew)))
+        return crews[-1]
+
+    request = Request((Material.parse("KQvKR"),), out, workers=workers, grain=1)
+    build(request, lambda event: None, hire)
+
+
+def main(out: Path) -> None:
+    join_hosts()
+    start_head()
+    hosts = {number: start_host(number) for number in HOSTS}
+    crews: list[Happening] = []
+    with connected(f"{HEAD}:6379", 1):
+        await_hosts(hosts)
+        built(out / "cut", 2, crews)
+        number, *noticed = crews[0].noticed
+        print("\nbuilt", *noticed, flush=True)
+        run("ip", "link", "set", f"v{number}", "up")
+        await_hosts(hosts)
+        built(out / "back", 3, crews)
+        there = addresses()
+        print(
+            "\nback", *sorted(there[n.name.partition(".")[0]] for n in crews[1].nodes), flush=True
+        )
+    os._exit(0)  # what still runs ends with this namespace
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
