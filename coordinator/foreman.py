@@ -209,20 +209,23 @@ class Foreman:
             try:
                 self._perform(story, job)
             except CannotBuild as error:
-                self._recover(str(error))
+                self._recover(story, str(error))
             finally:
                 with self._changed:
                     self._job = None
 
-    def _recover(self, reason: str) -> None:
+    def _recover(self, story: Story, reason: str) -> None:
         """The journal cannot be written, as on a full disk: nothing is done until it can."""
         while not self._stopping.is_set():
             self.troubles = {"builds": reason}
             with self._changed:
                 self._job = None
                 self._changed.wait_for(self._stopping.is_set, WAIT_SECONDS)
+            if _free(self._place.out) < ROOM:
+                continue
             with suppress(CannotBuild):
                 self._take_over("the journal could not be written")
+                self._go_on_where_full(story)
                 self.troubles = {}
                 return
 
@@ -368,6 +371,11 @@ class Foreman:
         if has_failed and free < ROOM and not self._stopping.is_set():
             reason = f"the disk of {shown(self._place.out)} is full; it goes on when there is room"
             self._note(story.name, Became(State.PAUSED, reason))
+
+    def _go_on_where_full(self, story: Story) -> None:
+        """The disk was too full to note even that its build is paused."""
+        if story.state in (State.INTERRUPTED, State.FAILED):
+            self._note(story.name, Became(State.QUEUED, "there is room on the disk again"))
 
     def _resume_paused(self) -> None:
         for story in self._ledger.there():

@@ -2,8 +2,9 @@
 
     python stored.py TABLES [MATERIAL ...]
 
-It prints what the store then holds that is not byte for byte in TABLES, and how many logs' segments
-were written meanwhile.  To be run where only loopback is.
+It prints what the store then holds, tables and notes of their passes; the tables that are not byte
+for byte in TABLES; and how many logs' segments were written meanwhile.  To be run where there is
+only loopback.
 """
 
 import sys
@@ -15,18 +16,26 @@ from api.ray_cluster import connected
 from api.ray_crew import Limits, RayCrew
 from coordinator.build import Request, build
 from workers.material import Material
+from workers.store import store_at
 
 
 def main(tables: str, *names: str) -> None:
     materials = tuple(map(Material.parse, names))
-    with objects() as server, connected("local", 2):
+    with objects() as server:
         request = Request(materials, server.uri("out"), workers=2, grain=1)
-        build(request, lambda event: None, lambda site, _: RayCrew(site, 2, Limits()))
+        with connected("local", 2):
+            build(request, lambda event: None, lambda site, _: RayCrew(site, 2, Limits()))
+        # A worker is killed when it is done with; what it leaves here, whoever comes next clears.
+        store_at(request.out).close()
         held = server.held("out")
-        differ = [n for n, data in held.items() if data != Path(tables, n).read_bytes()]
+        arrows = [name for name in held if name.endswith(".arrow")]
+        notes = [name for name in held if name.endswith(".passes.json")]
+        assert len(arrows) + len(notes) == len(held), f"what is {sorted(held)}?"
+        differ = [name for name in arrows if held[name] != Path(tables, name).read_bytes()]
         segments = [path for method, path in server.asked if method == "PUT" and ".log/" in path]
         writers = {path.split("/")[-2] for path in segments}
-        print(f"\nheld {len(held)} differ {len(differ)} logs {len(writers)}", flush=True)
+        held_ = f"held {len(arrows)} and {len(notes)}"
+        print(f"\n{held_} differ {len(differ)} logs {len(writers)}", flush=True)
 
 
 if __name__ == "__main__":

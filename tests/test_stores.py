@@ -386,5 +386,5 @@ def test_actors_write_their_own_parts_into_a_store(tables: Path, tmp_path: Path)
     script = str(Path(__file__).with_name("stored.py"))
     done = on_loopback(tmp_path, sys.executable, script, str(tables), "KQvKR")
     assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.splitlines()[-1] == "held 3 differ 0 logs 4"
+    assert done.stdout.splitlines()[-1] == "held 3 and 3 differ 0 logs 4"
     assert list((tmp_path / ".cache" / "kingpair").rglob("*.log")) == []
