@@ -49,6 +49,7 @@ NOT_FOUND = Kind("not-found", 404, "Nothing is here")
 CONFLICT = Kind("conflict", 409, "Not as things are")
 KEY_REUSED = Kind("key-reused", 422, "This key was used for something else")
 INTERNAL = Kind("internal", 500, "The service has a fault")
+REFUSED = Kind("http", 400, "The request was refused")  # with whatever status it was
 KINDS: dict[type[KingpairError], Kind] = {
     BadMaterial: Kind("bad-material", 400, "No such material"),
     BadPosition: Kind("bad-position", 400, "No such position"),
@@ -147,7 +148,7 @@ async def _invalid(request: Request, error: RequestValidationError) -> Response:
 
 async def _http(request: Request, error: HTTPException) -> Response:
     known = BY_STATUS.get(error.status_code)
-    kind = known or Kind("http", error.status_code, "The request was refused")
+    kind = known or REFUSED._replace(status=error.status_code)
     headers = dict(error.headers or {})
     if error.status_code == 405:
         # A path may be several routes, each of which knows its own methods alone.
