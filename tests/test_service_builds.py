@@ -1,5 +1,6 @@
 """Facts about builds over HTTP: plans, submissions, lists, what is refused."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from starlette.testclient import TestClient
 from terminal import told as on_a_terminal
 
 from api.builds import cursor_of
+from api.service.works import Works
 from api.settings import Settings
 from api.tokens import Scope, Tokens
 from coordinator.book import JOURNAL
@@ -304,6 +306,21 @@ def test_a_second_service_on_the_same_tables_answers_but_says_at_once_who_builds
         "another directory"
     )
     assert submitted(client, "KRvK").status_code == 202
+
+
+def test_news_that_come_as_the_service_ends_do_not_keep_it(place: Path) -> None:
+    async def ended_after(steps: int) -> None:
+        works = Works(Settings(tables=place))
+        await works.begin()
+        await asyncio.sleep(0.01)
+        works._news.set()
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        done, _ = await asyncio.wait({asyncio.create_task(works.end())}, timeout=20)
+        assert done, f"it went on, {steps} steps after the news"
+
+    for steps in range(6):
+        asyncio.run(ended_after(steps))
 
 
 def test_metrics_tell_of_builds(client: TestClient) -> None:

@@ -52,7 +52,8 @@ class Reader:
         """What happens from now on, but for the rows up to one; until dropped."""
         while True:
             try:
-                sent = await asyncio.wait_for(self._waiting.get(), HEARTBEAT_SECONDS)
+                async with asyncio.timeout(HEARTBEAT_SECONDS):
+                    sent = await self._waiting.get()
             except TimeoutError:
                 yield HEARTBEAT
                 continue

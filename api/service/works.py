@@ -120,8 +120,12 @@ class Works:
 
     async def _come_to(self, row: int) -> None:
         self._news.set()
-        async with asyncio.timeout(_ANSWER_SECONDS), self._further:
-            await self._further.wait_for(lambda: self.ledger.row >= row)
+        try:
+            async with asyncio.timeout(_ANSWER_SECONDS), self._further:
+                await self._further.wait_for(lambda: self.ledger.row >= row)
+        except TimeoutError:
+            detail = "it was done, but the journal cannot be read"
+            raise Refused(NOT_READY, detail, {"Retry-After": "5"}) from None
 
     # ---- what the foreman says ----
 
@@ -160,8 +164,10 @@ class Works:
 
     async def _follow(self) -> None:
         while True:
+            # Not wait_for: before Python 3.12 it may lose that this task is cancelled.
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._news.wait(), self._settings.look_every)
+                async with asyncio.timeout(self._settings.look_every):
+                    await self._news.wait()
             self._news.clear()
             await self._read(is_live=True)
 
@@ -292,9 +298,14 @@ class Line:
         wait = 0.2
         while True:
             began = time.monotonic()
-            self._process = await self._hired()
-            await self._listen(self._process)
-            self._lost(await self._process.wait())
+            try:
+                self._process = await self._hired()
+            except OSError as error:  # no process, no file or no memory is left
+                self._missing(f"no foreman can be started: {error.strerror or error}")
+                self._has_said.set()
+            else:
+                await self._listen(self._process)
+                self._lost(await self._process.wait())
             wait = 0.2 if time.monotonic() - began > 10 else min(5.0, 2 * wait)
             await asyncio.sleep(wait)
 
@@ -340,11 +351,14 @@ class Line:
         self._is_ready = False
         if code != 5:  # else it has said why, which goes for the next one until that says more
             self._has_said.clear()
-            self._reason = f"the foreman was lost ({code}); another one takes its place"
-            self._hear({"ready": False, "reason": self._reason})
+            self._missing(f"the foreman was lost ({code}); another one takes its place")
         for future in self._asked.values():
             if not future.done():
                 future.set_exception(Refused(NOT_READY, self._reason, {"Retry-After": "2"}))
+
+    def _missing(self, reason: str) -> None:
+        self._reason = reason
+        self._hear({"ready": False, "reason": reason})
 
 
 async def _stopped(process: Process) -> None:
@@ -357,7 +371,9 @@ async def _stopped(process: Process) -> None:
     except TimeoutError:
         log.warning("the foreman did not stop in %g s and is killed", STOP_SECONDS)
         process.kill()
-        await process.wait()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(STOP_SECONDS):
+                await process.wait()
 
 
 def _told(settings: Settings) -> Json:
