@@ -8,7 +8,8 @@
           {"ready": true}  or  {"ready": false, "reason": ...}
 
 It is a process of its own so that a build takes no time from whoever asks positions, can be killed,
-and can be waited for.  It ends with SIGTERM, and when nobody writes to it any more.
+and can be waited for.  It ends with SIGTERM, and when nobody writes to it any more; at once, as
+nothing else ends what waits for Ray, if the head of the cluster that it builds on is gone.
 """
 
 import json
@@ -20,8 +21,9 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, Thread
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
 
+from api.head import Lookout
 from api.hiring import hiring
 from api.logs import log_to_stderr
 from coordinator.book import JOURNAL
@@ -34,6 +36,8 @@ from workers import _kernels
 from workers.errors import KingpairError
 
 LOOK_SECONDS = 1.0
+STOP_SECONDS = 6.0  # sooner than the service loses patience
+CLUSTER_LOST = 6  # the status of a process that left its build as it was
 NICE = 10  # whoever asks a position goes first
 
 
@@ -43,7 +47,6 @@ class Writer:
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._lines: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
-        self._news = Event()
         self._thread = Thread(target=self._write, name="writer", daemon=True)
         self._thread.start()
 
@@ -99,31 +102,49 @@ def _at_work(told: dict[str, Any], writer: Writer) -> Iterator[Foreman]:
         foreman = Foreman(journal, place, lambda row: writer.say({"row": row}))
         foreman.start()
         over = Event()
-        watching = Thread(target=_watch, args=(foreman, writer, over), name="watch", daemon=True)
-        watching.start()
-        writer.say({"ready": True})
+        looked_at = foreman, writer, over, Lookout(told["cluster"])
         try:
+            writer.say({"ready": True})
+            Thread(target=_watch, args=looked_at, name="watch", daemon=True).start()
             yield foreman
         finally:
             over.set()
-            foreman.stop()
+            if not foreman.stop(STOP_SECONDS):
+                _end(writer, 0)
 
 
 def _hiring(told: dict[str, Any]) -> AbstractContextManager[Hire | None]:
     return hiring(told["cluster"], told["threads"], told["workers"])
 
 
-def _watch(foreman: Foreman, writer: Writer, over: Event) -> None:
-    """Tell of the workers as they are, now and then."""
-    was_busy, troubles = False, dict[str, str]()
+def _watch(foreman: Foreman, writer: Writer, over: Event, lookout: Lookout) -> None:
+    """Tell of the workers and of the cluster as they are, now and then."""
+    was_busy = False
+    told: dict[str, str] | None = None
     while not over.wait(LOOK_SECONDS):
         name, found = lanes(foreman.job())
         if name is not None or was_busy:
             writer.say({"workers": found, "build": name})
         was_busy = name is not None
-        if foreman.troubles != troubles:
-            troubles = foreman.troubles
+        lack = lookout.lack()
+        troubles = foreman.troubles | ({"cluster": lack} if lack else {})
+        if troubles != told:
             writer.say({"troubles": troubles})
+            told = troubles
+        if lack and foreman.is_connected and not over.is_set():
+            _leave(foreman, writer, lack)
+
+
+def _leave(foreman: Foreman, writer: Writer, lack: str) -> None:
+    with suppress(KingpairError):
+        foreman.leave(lack)
+    _end(writer, CLUSTER_LOST)
+
+
+def _end(writer: Writer, status: int) -> NoReturn:
+    """Without waiting for threads that wait themselves."""
+    writer.close()
+    os._exit(status)
 
 
 def _answer(foreman: Foreman, asked: dict[str, Any], writer: Writer) -> None:

@@ -18,24 +18,18 @@ import os
 import re
 import secrets
 import signal
-import socket
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Any
 
 import ray
 from ray._private import ray_constants
 
+from api.head import reached
 from workers.errors import CannotBuild
 
 STORE_BYTES = 512 << 20  # of the object store of a cluster of our own
-CONNECT_SECONDS = 5.0
-NOTE = Path("/tmp/ray/ray_current_cluster")
-# What a client of HTTP/2 says first, and the frame that any server answers with.
-_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-_SETTINGS = 4
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _LOOPBACK = {"127.0.0.1", "::1"}
 
@@ -50,7 +44,7 @@ def connected(where: str, cores: int, store: int = STORE_BYTES) -> Iterator[None
             if where == "local":
                 _start(cores, store)
             else:
-                _init(address=_reachable(where))
+                _init(address=reached(where))
         except CannotBuild:
             raise
         except Exception as error:  # no shutdown then: Ray would wait for it for ever
@@ -99,36 +93,6 @@ def _ask_for_a_token() -> None:
     os.environ.pop("RAY_AUTH_MODE", None)
     if not os.environ.get("RAY_AUTH_TOKEN_PATH"):
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-
-
-# ---- a cluster of others ----
-
-
-def _reachable(where: str) -> str:
-    address = _known() if where == "auto" else where.strip()
-    host, _, port = address.rpartition(":")
-    try:
-        with closing(socket.create_connection((host, int(port)), CONNECT_SECONDS)) as connection:
-            connection.settimeout(CONNECT_SECONDS)
-            connection.sendall(_PREFACE)
-            answer = connection.recv(9, socket.MSG_WAITALL)
-    except (OSError, ValueError) as error:
-        raise CannotBuild(
-            f"no cluster at {address}: {error}; use HOST:PORT of its head, auto or local"
-        ) from error
-    if len(answer) < 9 or answer[3] != _SETTINGS:
-        raise CannotBuild(
-            f"no cluster at {address}: what answers there is not Ray; "
-            "use HOST:PORT of its head, auto or local"
-        )
-    return address
-
-
-def _known() -> str:
-    noted = NOTE.read_text() if NOTE.exists() else ""
-    if address := os.environ.get("RAY_ADDRESS") or noted:
-        return address.strip()
-    raise CannotBuild("no cluster here; start one with ray start, or use --cluster local")
 
 
 @contextmanager

@@ -184,20 +184,41 @@ class Foreman:
         """How far the journal has come."""
         return self._ledger.row
 
+    @property
+    def is_connected(self) -> bool:
+        """Whether it has to do with a cluster, from when it was connected to until it was left."""
+        return self._connected
+
     # ---- its life ----
 
     def start(self) -> None:
         self._thread.start()
 
-    def stop(self) -> None:
-        """End soon: what is not committed is abandoned; the next foreman goes on."""
+    def stop(self, limit: float | None = None) -> bool:
+        """End soon: what is not committed is abandoned; the next foreman goes on.  Whether it came
+        to its end within the limit.
+        """
         with self._changed:
             self._stopping.set()
             if self._job is not None:
                 self._job.control.interrupt("the service was stopped")
             self._changed.notify_all()
-        self._thread.join()
+        self._thread.join(limit)
+        if self._thread.is_alive():
+            return False
         self._resources.close()
+        return True
+
+    def leave(self, reason: str) -> None:
+        """The cluster is gone, and whoever waits for it would do so for a minute: the build is
+        left as it is.  This process has to end then, and the next foreman goes on.
+        """
+        with self._changed:
+            self._stopping.set()
+            story = self._ledger.stories[self._job.name] if self._job is not None else None
+            if story is not None and story.state in (State.PLANNING, State.RUNNING):
+                self._note(story.name, Became(State.INTERRUPTED, reason))
+                self._await_the_cluster(story)
 
     def _work(self) -> None:
         while (story := self._next()) is not None:
@@ -236,6 +257,8 @@ class Foreman:
                 self._resume_paused()
                 if queue := self._ledger.queue():
                     return queue[0]
+                # Nobody asks for the cluster: what it lacked when it was last asked for is old.
+                self.troubles = {k: why for k, why in self.troubles.items() if k != "cluster"}
                 paused = any(s.state is State.PAUSED for s in self._ledger.there())
                 self._changed.wait(WAIT_SECONDS if paused else None)
         return None
@@ -308,8 +331,10 @@ class Foreman:
 
     def _disconnect(self) -> None:
         if self._connected:
-            self._connected = False
-            self._resources.close()
+            try:
+                self._resources.close()
+            finally:
+                self._connected = False
 
     def _wait(self, story: Story, job: Job, reason: str) -> None:
         """Nothing can begin now: it stays in the queue, and says why."""
@@ -360,7 +385,11 @@ class Foreman:
 
     def _try_again(self, story: Story, job: Job) -> None:
         """A cluster that has gone away may come back: then its build goes on by itself."""
-        if job.is_on_a_cluster and story.state is State.INTERRUPTED and story.falls < FALLS:
+        if job.is_on_a_cluster and story.state is State.INTERRUPTED:
+            self._await_the_cluster(story)
+
+    def _await_the_cluster(self, story: Story) -> None:
+        if story.falls < FALLS:
             self._note(story.name, Became(State.QUEUED, "goes on as soon as the cluster can"))
 
     # ---- a full disk ----

@@ -179,7 +179,9 @@ def _tell(story: Story, part: str, row: Row) -> None:
                 chapter.is_to_be_verified = story.wanted.verify
         case Deleted(reason):
             story.deleted = True
-            story.history.append(Line(row.id, row.time, "deleted", reason))
+            # Nobody can ask for it any more: what remains is that it was there.
+            story.chapters, story.waves = {}, []
+            story.history = [Line(row.id, row.time, "deleted", reason)]
         case SetBack(domain, _, reason):
             story.history.append(Line(row.id, row.time, "set back", f"{domain}: {reason}"))
         case Repeated(domain, _, task, attempt, reason):
@@ -196,7 +198,8 @@ def _became(story: Story, part: str, state: State, reason: str, row: Row) -> Non
     if state is State.SUCCEEDED and part and part != story.wanted.metrics[-1]:
         return  # the next metric's turn
     story.history.append(Line(row.id, row.time, state.value, reason))
-    if state is State.INTERRUPTED:
+    if state is State.INTERRUPTED and story.is_active:
+        # Not when the next foreman finds its part of a build on a cluster as it was left.
         story.falls += 1
     if state is State.PLANNING and story.began is None:
         story.began = row.time

@@ -177,6 +177,22 @@ def test_a_full_store_is_a_failure_that_a_rerun_goes_on_from(tables: Path, tmp_p
     assert tables_of(tmp_path / "kept") == wanted(tables)
 
 
+@needs_cluster
+@pytest.mark.slow
+def test_a_build_of_the_service_goes_on_when_the_head_is_there_again(
+    tables: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "out").mkdir()
+    script = str(Path(__file__).with_name("heads.py"))
+    done = on_loopback(tmp_path, sys.executable, script, str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr[-3000:]
+    said = dict(line.split(" ", 1) for line in done.stdout.splitlines())
+    assert said["cluster"].startswith("no cluster at 127.0.0.1:6379: ")
+    assert said["state"] == "queued"
+    assert said["idle"] == "['ready', 'degraded', 'ready']"
+    assert tables_of(tmp_path / "out") == wanted(tables)
+
+
 def happened(home: Path, what: str) -> list[str]:
     """What was told of a build on several raylets."""
     (home / "out").mkdir()

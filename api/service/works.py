@@ -138,7 +138,6 @@ class Works:
             for what in ("cluster", "builds"):
                 self._is(what, said["troubles"].get(what))
         elif "ready" in said:
-            self._is("cluster", None)
             self._is("builds", None if said["ready"] else said["reason"])
 
     def _at_work(self, name: str | None, found: list[Json]) -> None:
@@ -351,6 +350,9 @@ class Line:
         self._is_ready = False
         if code != 5:  # else it has said why, which goes for the next one until that says more
             self._has_said.clear()
+        if code == foreman_process.CLUSTER_LOST:  # what became of the cluster is told already
+            self._reason = "the cluster is gone, and the foreman begins anew"
+        elif code != 5:
             self._missing(f"the foreman was lost ({code}); another one takes its place")
         for future in self._asked.values():
             if not future.done():
