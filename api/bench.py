@@ -21,7 +21,8 @@ from api.bench_streams import reading, some_fens
 from api.signature import Signature, signature
 from api.text import columns, count
 from api.version import versions
-from coordinator.build import Request, build
+from coordinator.build import build
+from coordinator.request import Request
 from workers.limits import cores
 from workers.material import Material, closure
 from workers.metric import Metric

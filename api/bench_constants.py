@@ -18,9 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coordinator.build import Committed, Event, Painting, Published, Request, Verified, build
+from coordinator.build import build
 from coordinator.course import occupied, placed
 from coordinator.model import UNIT_SLOTS, Constants, smaller_slots
+from coordinator.request import Committed, Event, Painting, Published, Request, Verified
 from workers.domain import domain_of
 from workers.geometry import PAIRS
 from workers.material import Material, closure

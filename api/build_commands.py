@@ -81,8 +81,9 @@ def build(
     """
     from api.hiring import hiring
     from api.watching import watching
-    from coordinator.build import Request, check
     from coordinator.build import build as run
+    from coordinator.build import check
+    from coordinator.request import Request
 
     flags = {"tables": out, "threads": threads, "memory": memory, "level": level}
     settings = arguments.settings(context, **flags, cluster=cluster, workers=workers)

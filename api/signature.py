@@ -17,7 +17,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from coordinator.build import Published, Request, build
+from coordinator.build import build
+from coordinator.request import Published, Request
 from workers.material import Material
 from workers.metric import Metric
 from workers.table import Table, table_name

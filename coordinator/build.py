@@ -28,17 +28,7 @@ from coordinator.events import NodesJoined
 from coordinator.events import Planned as PlanMade
 from coordinator.local import Local
 from coordinator.plan import Estimate, check_memory, check_store, waves
-from coordinator.request import (
-    Committed,
-    Event,
-    Listener,
-    Painting,
-    Planned,
-    Published,
-    Request,
-    Started,
-    Verified,
-)
+from coordinator.request import Listener, Planned, Request, Verified
 from coordinator.state import Build, State
 from coordinator.telling import Telling
 from workers.errors import Cancelled, CannotBuild
@@ -189,19 +179,3 @@ class Builder:
                 self._listen(Verified(material, seconds))
             workshop.clear()
         self._directory.store.remove(f"{self._directory.name_of(material)}.partial")
-
-
-__all__ = [
-    "Committed",
-    "Estimate",
-    "Event",
-    "Listener",
-    "Painting",
-    "Planned",
-    "Published",
-    "Request",
-    "Started",
-    "Verified",
-    "build",
-    "check",
-]

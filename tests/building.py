@@ -3,7 +3,8 @@
 import shutil
 from pathlib import Path
 
-from coordinator.build import Event, Planned, Request, Started, build
+from coordinator.build import build
+from coordinator.request import Event, Planned, Request, Started
 from workers.material import Material
 from workers.table import PLAIN, Identity, Table
 from workers.writing import encode, publish, schema_of

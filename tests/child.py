@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from coordinator.build import Event, Planned, Request, build
-from coordinator.request import Waiting
+from coordinator.build import build
+from coordinator.request import Event, Planned, Request, Waiting
 from workers.errors import KingpairError
 from workers.material import Material
 

@@ -16,10 +16,11 @@ from pathlib import Path
 
 from api.ray_cluster import connected
 from api.ray_crew import Limits, RayCrew
-from coordinator.build import Request, build
+from coordinator.build import build
 from coordinator.commands import Call, Task
 from coordinator.crew import Site
 from coordinator.events import Event, WorkerLost
+from coordinator.request import Request
 from workers.material import Material
 
 LIFE_SECONDS = 3.0

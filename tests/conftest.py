@@ -12,7 +12,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from coordinator.build import Request, build
+from coordinator.build import build
+from coordinator.request import Request
 from workers import _kernels
 from workers.material import Material
 from workers.table import Table

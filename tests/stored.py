@@ -14,7 +14,8 @@ from objects import objects
 
 from api.ray_cluster import connected
 from api.ray_crew import Limits, RayCrew
-from coordinator.build import Request, build
+from coordinator.build import build
+from coordinator.request import Request
 from workers.material import Material
 from workers.store import store_at
 

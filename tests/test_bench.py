@@ -14,9 +14,9 @@ from api.bench import run
 from api.bench_constants import FIVE_MEN, Watched, of_five_men
 from api.bench_figures import Figure, peak_of, run_to_end
 from api.bench_streams import some_fens
-from coordinator.build import Committed, Painting, Published, Verified
 from coordinator.course import occupied, placed
 from coordinator.model import Constants
+from coordinator.request import Committed, Painting, Published, Verified
 from workers.domain import domain_of
 from workers.errors import CannotBuild
 from workers.fen import parse_fen

@@ -9,7 +9,8 @@ import pytest
 from building import CLOSURE, built, copied, files, finished, planned, replace, started
 from disks import can_mount, files_end_at
 
-from coordinator.build import (
+from coordinator.build import build
+from coordinator.request import (
     Committed,
     Event,
     Painting,
@@ -18,7 +19,6 @@ from coordinator.build import (
     Request,
     Started,
     Verified,
-    build,
 )
 from workers.errors import CannotBuild, DamagedTable
 from workers.material import STRONGER, Material

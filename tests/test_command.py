@@ -20,8 +20,8 @@ from api import watching
 from api.failures import EXIT_CODES, EXPLAINED, ExitCode
 from api.progress import Progress, status
 from api.settings import Size
-from coordinator.build import Committed, Event, Listener, Planned, Published, Started
 from coordinator.plan import estimate
+from coordinator.request import Committed, Event, Listener, Planned, Published, Started
 from workers import _kernels, errors
 from workers.material import Material
 from workers.metric import Metric

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.build import Request, build
+from coordinator.build import build
+from coordinator.request import Request
 from workers.fen import parse_fen
 from workers.material import Material, every
 from workers.metric import Metric

@@ -8,7 +8,8 @@ import pytest
 from building import built, replace
 from terminal import kingpair
 
-from coordinator.build import Committed, Request, build
+from coordinator.build import build
+from coordinator.request import Committed, Request
 from workers.material import Material
 from workers.passtimes import Timed, times_of
 from workers.table import Table

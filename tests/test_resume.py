@@ -10,7 +10,8 @@ import child
 import pytest
 from building import built, copied, files, finished, replace, started
 
-from coordinator.build import Committed, Event, Request, build
+from coordinator.build import build
+from coordinator.request import Committed, Event, Request
 from workers.material import Material
 from workers.table import Table
 

@@ -20,7 +20,7 @@ from objects import BUCKET, Objects, objects
 from terminal import kingpair, said
 from test_cluster import needs_cluster, on_loopback
 
-from coordinator.build import Committed
+from coordinator.request import Committed
 from workers import remote
 from workers.errors import CannotBuild
 from workers.probe import open_tablebase

@@ -19,7 +19,8 @@ import xxhash
 from conftest import BUILT
 from disks import files_end_at
 
-from coordinator.build import Request, build
+from coordinator.build import build
+from coordinator.request import Request
 from workers import _kernels, table
 from workers.errors import CannotBuild
 from workers.geometry import PAIRS

@@ -17,7 +17,8 @@ import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
-from coordinator.build import Request, build
+from coordinator.build import build
+from coordinator.request import Request
 from workers import _kernels
 from workers.domain import Domain, popcount
 from workers.geometry import DIAGONAL

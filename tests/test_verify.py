@@ -16,7 +16,8 @@ import pytest
 from numpy.typing import NDArray
 from terminal import kingpair
 
-from coordinator.build import Request, build
+from coordinator.build import build
+from coordinator.request import Request
 from workers import _kernels
 from workers import verify as verification
 from workers.errors import DamagedTable, ForeignTable, MissingTableError

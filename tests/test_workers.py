@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from building import copied, files, finished
 
-from coordinator.build import Committed, Event, Request, build
+from coordinator.build import build
+from coordinator.request import Committed, Event, Request
 from workers.analysis import Analysis, Parcel
 from workers.domain import Domain, domain_of
 from workers.exits import exits_of

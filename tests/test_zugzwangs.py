@@ -9,7 +9,8 @@ import oracle
 import pytest
 from boards import images
 
-from coordinator.build import Request, build
+from coordinator.build import build
+from coordinator.request import Request
 from workers import sections
 from workers.errors import DamagedTable
 from workers.material import Material, every
