@@ -64,13 +64,18 @@ class Happening(RayCrew):
             self.noticed.append(type(event).__name__)
         return event
 
-    def await_node(self) -> None:
-        """Until one that has come is told of."""
-        end = time.monotonic() + LIMIT_SECONDS
-        while not (come := self._roster.changes()[0]):
-            assert time.monotonic() < end, "no node came"
+    def await_node(self, leaving: bool = False) -> None:
+        """Until one that has come, or one that is gone, is told of."""
+        end, is_told = time.monotonic() + LIMIT_SECONDS, False
+        while not is_told:
+            assert time.monotonic() < end, "no node was told of"
+            come, gone = self._roster.changes()
+            for name in gone:
+                self.put(NodeLeft(name))
+            if come:
+                self.put(NodesJoined(come))
+            is_told = bool(gone if leaving else come)
             time.sleep(0.1)
-        self.put(NodesJoined(come))
 
 
 def titled(title: bytes) -> list[int]:
@@ -90,6 +95,7 @@ def lose_a_raylet(cluster: Cluster) -> Callable[[Happening], None]:
         used = crew.nodes[0].name.partition(".")[0]
         (lost,) = [node for node in cluster.worker_nodes if node.node_id == used]
         os.kill(lost.all_processes["raylet"][0].process.pid, signal.SIGKILL)
+        crew.await_node(leaving=True)
 
     return happen
 
