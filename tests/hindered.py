@@ -142,6 +142,17 @@ def moody(server: Objects, out: Path) -> None:
     tried("moody again", out, name="KQvK")
 
 
+# What is installed where these tests run is not there for who starts with this.
+LACKING = """
+import sys
+class Lacking:
+    def find_spec(self, name, path=None, target=None):
+        if name in ("api", "coordinator", "workers"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Lacking())
+"""
+
+
 def among(cluster: Cluster, name: str, out: Path, path: Path) -> None:
     """With a third node, where Python looks for modules elsewhere."""
     third = cluster.add_node(
@@ -177,6 +188,7 @@ def main(home: Path) -> None:
             (home / f"{prefix}.kept").mkdir()
             for name, data in server.held(prefix).items():
                 (home / f"{prefix}.kept" / name).write_bytes(data)
+    (home / "empty" / "sitecustomize.py").write_text(LACKING)
     among(cluster, "stranger", home / "out", home / "empty")
     of_it = home / "newer" / "kingpair-99.0.dist-info"
     of_it.mkdir()
