@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 from terminal import told as on_a_terminal
 
 from api.builds import cursor_of
+from api.service.application import create
 from api.service.works import Works
 from api.settings import Settings
 from api.tokens import Scope, Tokens
@@ -30,7 +31,7 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def client(place: Path) -> Iterator[TestClient]:
-    with client_with(Settings(tables=place, threads=2)) as found:
+    with client_with(Settings(tables=place, threads=2, look_every=60)) as found:
         yield found
 
 
@@ -101,7 +102,7 @@ def test_a_build_is_accepted_built_and_can_be_asked(client: TestClient) -> None:
     assert (material["state"], material["longest"]) == ("done", {"white": 31, "black": 3})
     decided = sum(p["won"] + p["lost"] for p in material["passes"])
     assert decided == material["decided"] <= material["positions"]
-    until(lambda: len(got(client, "/api/v1/tables")["tables"]) == 3)
+    assert len(got(client, "/api/v1/tables")["tables"]) == 3
     probed = got(client, "/api/v1/probe", fen="8/8/8/8/Q7/5k2/8/K3r3_w_-_-_0_1")
     assert probed["result"] is not None
 
@@ -310,7 +311,7 @@ def test_a_second_service_on_the_same_tables_answers_but_says_at_once_who_builds
 
 def test_news_that_come_as_the_service_ends_do_not_keep_it(place: Path) -> None:
     async def ended_after(steps: int) -> None:
-        works = Works(Settings(tables=place))
+        works: Works = create(Settings(tables=place)).state.works
         await works.begin()
         await asyncio.sleep(0.01)
         works._news.set()

@@ -41,7 +41,7 @@ positions a second, of which a hundred in a batch count as one: beyond that the 
 def create(settings: Settings) -> FastAPI:
     """MissingTableError if there is no directory of tables."""
     held = Holding(settings)
-    works = Works(settings)
+    works = Works(settings, held)
     metrics = Metrics(held.tablebase, works)
     app = FastAPI(
         title="kingpair",

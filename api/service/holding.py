@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from threading import Lock
 from typing import TypeVar
 
 from starlette.concurrency import run_in_threadpool
@@ -34,6 +35,7 @@ class Holding:
     settings: Settings
 
     def __post_init__(self) -> None:
+        self._looking = Lock()
         self.tablebase = Tablebase(self.settings.cache)
         self.later = LaterPhases(self.tablebase)
         self.catalogue = Catalogue()
@@ -41,20 +43,23 @@ class Holding:
         self.tablebase.add_directory(self.settings.tables)
 
     def refresh(self) -> None:
-        if self.tablebase.refresh():
-            self.later.forget()
-            log.info("tables changed", extra={"fields": {"tables": len(self.tablebase.paths)}})
+        with self._looking:  # one after the other: what an earlier look saw must not come last
+            if self.tablebase.refresh():
+                self.later.forget()
+                log.info("tables changed", extra={"fields": {"tables": len(self.tablebase.paths)}})
 
     async def watch(self) -> None:
         """Notice tables that come and go, until cancelled."""
         while True:
             await asyncio.sleep(self.settings.look_every)
-            try:
-                await run_in_threadpool(self.refresh)
-            except OSError as error:
-                log.warning(
-                    "cannot read %s: %s", shown(self.settings.tables), error.strerror or error
-                )
+            await self.look()
+
+    async def look(self) -> None:
+        """Notice them now."""
+        try:
+            await run_in_threadpool(self.refresh)
+        except OSError as error:
+            log.warning("cannot read %s: %s", shown(self.settings.tables), error.strerror or error)
 
     async def answer(self, position: Position, make: Make[Found]) -> Found:
         """At once if all blocks are in memory; else on a thread, and nobody waits for a disk."""

@@ -27,11 +27,12 @@ from starlette.requests import Request
 
 from api import foreman_process
 from api.builds import Json, eta_event, events_of, moment, positions
+from api.service.holding import Holding
 from api.service.hub import Hub
 from api.service.problems import CONFLICT, KEY_REUSED, NOT_FOUND, NOT_READY, TOO_MANY, Refused
 from api.settings import Settings
 from coordinator.book import JOURNAL
-from coordinator.commands import Became, PassCommitted
+from coordinator.commands import Became, PassCommitted, TablePublished
 from coordinator.journal import Row
 from coordinator.ledger import Ledger, Story
 from coordinator.reading import Reading
@@ -59,8 +60,8 @@ _KINDS = {
 class Works:
     """Builds as the service knows them."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, settings: Settings, held: Holding) -> None:
+        self._settings, self._held = settings, held
         self.ledger = Ledger()
         self.hub = Hub()
         self.workers: Mapping[str, list[Json]] = {}
@@ -185,6 +186,9 @@ class Works:
         if any(row.build.partition(".")[0] not in self.ledger.stories for row in rows):
             for submitted in await run_in_threadpool(self._reading.builds):
                 self.ledger.enter(submitted)
+        if is_live and any(isinstance(row.record, TablePublished) for row in rows):
+            # Whoever hears of a table may ask it at once.
+            await self._held.look()
         for row in rows:
             self.ledger.apply(row)
             if is_live:
