@@ -5,6 +5,7 @@ index is the ply, and `wdl` counts as its files do, 2 a win, 0 a draw, -2 a loss
 rule is not in our tables, so that neither 1 nor -1 is among them.
 """
 
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -40,15 +41,16 @@ class Catalogue:
     def __init__(self) -> None:
         self._known: dict[tuple[Path, int, int], Json] = {}
 
-    def of(self, paths: list[Path]) -> list[Json]:
-        """By size and name; those that were deleted meanwhile are left out."""
-        before, self._known = self._known, {}
+    def of(self, paths: Iterable[Path]) -> list[Json]:
+        """By men, name and metric; those that were deleted meanwhile are left out."""
+        known = {}
         for path in paths:
             with suppress(FileNotFoundError):
                 found = path.stat()
                 key = (path, found.st_ino, found.st_mtime_ns)
-                self._known[key] = before.get(key) or _summary_of(path)
-        return sorted(self._known.values(), key=lambda e: (e["men"], e["material"], e["metric"]))
+                known[key] = self._known.get(key) or _summary_of(path)
+        self._known = known  # at once: others may be asking
+        return sorted(known.values(), key=lambda e: (e["men"], e["material"], e["metric"]))
 
 
 def _summary_of(path: Path) -> Json:

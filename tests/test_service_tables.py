@@ -2,8 +2,10 @@
 
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from pyarrow import parquet
 from services import client_of, got, refused
 from starlette.testclient import TestClient
 
+from api.catalogue import Catalogue
 from api.ranges import Span, Unsatisfiable, span_of
 from api.service.holding import Holding
 from workers.material import Material
@@ -42,6 +45,27 @@ def test_every_table_is_listed(client: TestClient, tables: Path) -> None:
     assert sorted(names) == sorted(path.name for path in tables.glob("*.arrow"))
     assert [each["men"] for each in listed] == sorted(each["men"] for each in listed)
     assert all(each["problem"] is None for each in listed)
+
+
+def test_a_list_is_whole_though_another_is_asked_for_meanwhile(tables: Path) -> None:
+    paths, catalogue = sorted(tables.glob("*.arrow")), Catalogue()
+    halfway, other_began = Event(), Event()
+
+    def halted() -> Iterator[Path]:
+        yield paths[0]
+        halfway.set()
+        assert other_began.wait(10)
+        yield from paths[1:]
+
+    def after(first: "Future[Any]") -> Iterator[Path]:
+        other_began.set()
+        assert len(first.result(10)) == len(paths)
+        yield from paths
+
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(catalogue.of, halted())
+        assert halfway.wait(10)
+        assert len(catalogue.of(after(first))) == len(paths)
 
 
 def test_a_table_says_what_it_is(client: TestClient, tables: Path) -> None:
