@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from math import factorial, prod
 from typing import Any, NamedTuple
 
@@ -115,6 +116,7 @@ def _pass(verse: Verse) -> Json:
     }
 
 
+@cache
 def positions(material: str) -> int:
     """Places of the men, both sides to move, like men not told apart: not all of them legal."""
     found = Material.parse(material)

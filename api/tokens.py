@@ -61,7 +61,7 @@ class Tokens:
         if not name.strip() or not name.isprintable() or len(name) > 100:
             raise BadToken(f"{name!r} names no token; use up to 100 letters that can be printed")
         secret = PREFIX + secrets.token_urlsafe(32)
-        row = (name, str(scope), _digest(secret), time.time())
+        row = (name, str(scope), digest(secret), time.time())
         with self._writing() as database:
             try:
                 database.execute("insert into tokens values (?, ?, ?, ?)", row)
@@ -118,9 +118,6 @@ class Reader:
                     raise
             return self._known
 
-    def token_of(self, secret: str) -> Token | None:
-        return self.known().get(_digest(secret))
-
     def close(self) -> None:
         if self._database is not None:
             self._database.close()
@@ -151,7 +148,7 @@ def _read(database: sqlite3.Connection) -> Iterator[tuple[bytes, Token]]:
         yield digest, Token(name, Scope[scope.upper()], made)
 
 
-def _digest(secret: str) -> bytes:
+def digest(secret: str) -> bytes:
     return hashlib.sha256(secret.encode(errors="replace")).digest()
 
 

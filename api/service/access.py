@@ -91,14 +91,15 @@ class Door:
     def asker(self, connection: HTTPConnection) -> Asker:
         client = connection.client.host if connection.client else "none"
         try:
-            if not self.reader.known():
-                return Asker(client, None, False)
-            token = self.reader.token_of(_secret(connection))
+            known = self.reader.known()
         except CannotServe as error:
             # What is open to everybody stays so: it says what is the matter.
             if access.scope_of(connection.scope["method"], connection.scope["path"]) is None:
                 return Asker(client, None, True)
             raise Refused(NOT_READY, str(error)) from error
+        if not known:
+            return Asker(client, None, False)
+        token = known.get(tokens.digest(_secret(connection)))
         return Asker(f"token {token.name}" if token else client, token, True)
 
     def draw(self, asker: Asker, cost: float) -> None:
@@ -160,7 +161,7 @@ async def session(request: Request) -> Session:
 async def begin(request: Request, offered: Offered) -> Response:
     """Keep a token in a cookie, for a browser."""
     door: Door = request.state.door
-    found = door.reader.token_of(offered.token)
+    found = door.reader.known().get(tokens.digest(offered.token))
     if found is None:
         detail = "no such token; it may have been revoked"
         raise Refused(UNAUTHORIZED, detail, {"WWW-Authenticate": 'Bearer realm="kingpair"'})

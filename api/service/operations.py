@@ -3,6 +3,7 @@
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette.concurrency import run_in_threadpool
 
 from api.service.building import AtWork
 from api.service.monitoring import Metrics
@@ -26,7 +27,8 @@ async def readyz(held: Held, at: AtWork) -> Response:
 
     Whoever sends requests here goes on doing so while builds wait for a disk, say.
     """
-    if (reason := held.problem) is not None:
+    # On a thread: a disk or a store that hangs is not to hold up who else asks.
+    if (reason := await run_in_threadpool(lambda: held.problem)) is not None:
         return problem(NOT_READY, reason)
     problems = [{"what": what, "reason": reason} for what, reason in at.problems.items()]
     status = "degraded" if problems else "ready"
