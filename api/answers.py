@@ -153,22 +153,22 @@ def _rest(after: Answer) -> str:
 
 def probe_json(found: Probed) -> dict[str, Any]:
     return {
-        **_position_json(found.position, found.metric, found.answer),
+        **position_json(found.position, found.metric, found.answer),
         "options": [_option_json(found.position, option) for option in found.options],
     }
 
 
-def _position_json(position: Position, metric: Metric, answer: Answer) -> dict[str, Any]:
+def position_json(position: Position, metric: Metric, answer: Answer | None) -> dict[str, Any]:
     return {
         "fen": fen(position),
         "material": str(material_of(position)[0]),
         "metric": metric,
         "to_move": position.turn.name.lower(),
-        **_answer_json(answer),
+        **answer_json(answer),
     }
 
 
-def _answer_json(answer: Answer | None) -> dict[str, Any]:
+def answer_json(answer: Answer | None) -> dict[str, Any]:
     """`moves` is null where a number would mean nothing."""
     if answer is None:
         return {"result": None, "moves": None}
@@ -180,7 +180,7 @@ def _option_json(position: Position, option: Option) -> dict[str, Any]:
     return {
         "san": option.san,
         "uci": option.uci,
-        **_answer_json(option.answer),
+        **answer_json(option.answer),
         "mate": option.mate,
         "converts_to": None if material is None else str(material),
     }
@@ -235,7 +235,7 @@ def line_pgn(found: Line) -> str:
 
 def line_json(found: Line) -> dict[str, Any]:
     return {
-        **_position_json(found.position, found.metric, found.answer),
+        **position_json(found.position, found.metric, found.answer),
         "complete": found.missing is None,
         "plies": len(found.steps),
         "phases": [_phase_json(phase, found.metric) for phase in _phases(found.steps)],
@@ -246,6 +246,6 @@ def line_json(found: Line) -> dict[str, Any]:
 def _phase_json(phase: list[Step], metric: Metric) -> dict[str, Any]:
     start = phase[0]
     return {
-        **_position_json(start.position, metric, start.answer),
+        **position_json(start.position, metric, start.answer),
         "line": [{"san": step.option.san, "uci": step.option.uci} for step in phase],
     }

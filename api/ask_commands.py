@@ -167,8 +167,7 @@ def verify(
         wanted = verify_command.chosen(tablebase, materials or (), every, metric)
         echo = _silent if as_json else typer.echo
         found = verify_command.verified(tablebase, wanted, settings.threads, echo)
-    if as_json:
-        say((), verify_command.verified_json(found), as_json)
+    say((), verify_command.verified_json(found), as_json)  # as text it was said line by line
     for entry in found:
         if entry.problem is not None:
             raise entry.problem

@@ -18,6 +18,7 @@ from api.bandwidth import Rate, copy_bandwidth
 from api.bench_figures import Figure, figures
 from api.bench_steps import KING_ALONE, SUBJECT, Steps
 from api.bench_streams import reading, some_fens
+from api.options import say
 from api.signature import Signature, signature
 from api.text import columns, count
 from api.version import versions
@@ -60,19 +61,15 @@ def run(
 def _only_signature(json: bool) -> None:
     """What tests/golden/signature.txt holds, alone on stdout; what built it, beside it."""
     found = signature(cores())
-    if json:
-        typer.echo(json_.dumps(_signature_json(found), indent=2))
-        return
-    for line in found.lines():
-        typer.echo(line)
-    typer.echo(versions(), err=True)
+    say(found.lines(), _signature_json(found), json)
+    if not json:
+        typer.echo(versions(), err=True)
 
 
 def _only_constants(json: bool, full: bool) -> None:
     """What `kingpair model --constants` reads, if as JSON."""
     found = bench_constants.measured(full)
-    for line in [json_.dumps(found._asdict(), indent=2)] if json else bench_constants.text(found):
-        typer.echo(line)
+    say(bench_constants.text(found), found._asdict(), json)
 
 
 def _only_service(json: bool, minutes: float) -> None:

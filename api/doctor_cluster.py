@@ -7,13 +7,13 @@ import platform
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
 from api.doctor import Finding
 from api.doctor_machine import SKEW_SECONDS
 from api.settings import Settings
+from api.version import installed
 from coordinator.plan import gib
 from workers import _kernels, limits
 from workers.directory import is_there
@@ -38,7 +38,7 @@ class Node(NamedTuple):
 def look(tables: Path) -> Node:
     """Run on each node; in a directory the asker has just put a mark."""
     return Node(
-        (*map(_installed, NAMES), f"Python {platform.python_version()}"),
+        (*map(_version, NAMES), f"Python {platform.python_version()}"),
         _kernels.level(),
         limits.cores(),
         limits.memory().bytes,
@@ -103,8 +103,5 @@ def judged(name: str, said: Node | str, here: Node, waited: float) -> Finding:
     return Finding(subject, f"{fact}; same versions, same store, same time")
 
 
-def _installed(name: str) -> str:
-    try:
-        return f"{name} {version(name)}"
-    except PackageNotFoundError:
-        return f"{name} uninstalled"
+def _version(name: str) -> str:
+    return f"{name} {installed(name) or 'uninstalled'}"

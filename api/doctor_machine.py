@@ -10,13 +10,13 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from api.doctor import Finding
 from api.doctor_ports import ports
 from api.settings import Settings
 from api.text import count, duration
+from api.version import installed
 from coordinator.plan import estimate, gib
 from workers import _kernels, limits
 from workers.directory import tables_in
@@ -181,20 +181,13 @@ def _shared_memory() -> Finding:
         return Finding("shared memory", "none", "mount /dev/shm, or builds on a cluster are slow")
     usage = shutil.disk_usage(SHARED_MEMORY)
     fact = f"{gib(usage.free)} of {gib(usage.total)} free in /dev/shm"
-    if usage.free < SHARED and ray_version() is not None:
+    if usage.free < SHARED and installed("ray"):
         advice = f"Ray wants {gib(SHARED)}: docker run --shm-size=2g, or a larger tmpfs"
         return Finding("shared memory", fact, advice)
     return Finding("shared memory", fact)
 
 
 def _ray() -> Finding:
-    if (found := ray_version()) is None:
+    if (found := installed("ray")) is None:
         return Finding("Ray", "not installed; builds on one machine do without: kingpair[cluster]")
     return Finding("Ray", f"{found} on Python {platform.python_version()}, as all nodes must have")
-
-
-def ray_version() -> str | None:
-    try:
-        return version("ray")
-    except PackageNotFoundError:
-        return None

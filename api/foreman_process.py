@@ -17,7 +17,8 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, Thread
@@ -27,7 +28,6 @@ from api.head import Lookout
 from api.hiring import hiring
 from api.logs import log_to_stderr
 from coordinator.book import JOURNAL
-from coordinator.crew import Hire
 from coordinator.foreman import Foreman, Place, Refused
 from coordinator.journal import Journal
 from coordinator.lanes import lanes
@@ -37,7 +37,8 @@ from workers.errors import KingpairError
 
 LOOK_SECONDS = 1.0
 STOP_SECONDS = 6.0  # sooner than the service loses patience
-CLUSTER_LOST = 6  # the status of a process that left its build as it was
+CANNOT_BEGIN = 5  # the status of a process that has said why
+CLUSTER_LOST = 6  # that of one that left its build as it was
 NICE = 10  # whoever asks a position goes first
 
 
@@ -80,7 +81,7 @@ def main(text: str) -> int:
                 _answer(foreman, json.loads(line), writer)
     except KingpairError as error:
         writer.say({"ready": False, "reason": str(error)})
-        return 5
+        return CANNOT_BEGIN
     finally:
         writer.close()
     return 0
@@ -93,7 +94,7 @@ def _at_work(told: dict[str, Any], writer: Writer) -> Iterator[Foreman]:
     place = Place(
         Path(told["out"]),
         told["threads"],
-        lambda: _hiring(told),
+        partial(hiring, told["cluster"], told["threads"], told["workers"]),
         told["memory"],
         told["workers"] or 1,
         told["queued"],
@@ -111,10 +112,6 @@ def _at_work(told: dict[str, Any], writer: Writer) -> Iterator[Foreman]:
             over.set()
             if not foreman.stop(STOP_SECONDS):
                 _end(writer, 0)
-
-
-def _hiring(told: dict[str, Any]) -> AbstractContextManager[Hire | None]:
-    return hiring(told["cluster"], told["threads"], told["workers"])
 
 
 def _watch(foreman: Foreman, writer: Writer, over: Event, lookout: Lookout) -> None:

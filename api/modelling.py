@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from api import arguments
-from api.options import AsJson
+from api.options import AsJson, OneMetric, say
 from workers.errors import CannotBuild
 from workers.metric import Metric
 
@@ -54,9 +54,7 @@ def model(
     store: Annotated[
         str, typer.Option(metavar="RATE", help="Of the shared store, for all together.")
     ] = "1GB/s",
-    metric: Annotated[
-        Metric, typer.Option("--metric", help="Count moves to mate or conversion, or to mate.")
-    ] = Metric.DTC,
+    metric: OneMetric = Metric.DTC,
     passes: Annotated[
         int | None,
         typer.Option(
@@ -93,26 +91,15 @@ def model(
 
     wanted = arguments.materials_of(materials, None, MEN_MAX)
     measured = _constants(constants)
-    clusters = [
-        Cluster(
-            count,
-            cores,
-            arguments.size_of(memory),
-            _rate_of(network, "--network"),
-            _rate_of(store, "--store"),
-        )
-        for count in _numbers_of(nodes, NODES_MAX, "--nodes")
-    ]
+    counts, room = _counts_of(nodes), arguments.size_of(memory)
+    rates = _rate_of(network, "--network"), _rate_of(store, "--store")
+    clusters = [Cluster(count, cores, room, *rates) for count in counts]
     found = [
         (cluster, predict_all(waves([material]), metric, cluster, measured, passes))
         for material in wanted
         for cluster in clusters
     ]
-    if as_json:
-        typer.echo(json.dumps([_json(cluster, closure) for cluster, closure in found], indent=2))
-        return
-    for line in _text(found):
-        typer.echo(line)
+    say(_text(found), [_json(cluster, closure) for cluster, closure in found], as_json)
 
 
 def _rate_of(text: str, option: str) -> float:
@@ -125,13 +112,13 @@ def _rate_of(text: str, option: str) -> float:
     raise typer.BadParameter(message, param_hint=option)
 
 
-def _numbers_of(text: str, most: int, option: str) -> tuple[int, ...]:
-    """The numbers of `16` or `1,2,4`."""
+def _counts_of(text: str) -> tuple[int, ...]:
+    """The numbers of nodes in `16` or `1,2,4`."""
     words = [word.strip() for word in text.split(",")]
-    if all(word.isascii() and word.isdigit() and 1 <= int(word) <= most for word in words):
+    if all(word.isascii() and word.isdigit() and 1 <= int(word) <= NODES_MAX for word in words):
         return tuple(map(int, words))
-    message = f"{text!r}: use numbers from 1 to {most}, such as 16 or 1,2,4"
-    raise typer.BadParameter(message, param_hint=option)
+    message = f"{text!r}: use numbers from 1 to {NODES_MAX}, such as 16 or 1,2,4"
+    raise typer.BadParameter(message, param_hint="--nodes")
 
 
 def _constants(path: Path | None) -> "Constants":

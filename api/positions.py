@@ -3,7 +3,7 @@
 from typing import Any
 
 from api import answers
-from api.answers import WDL
+from api.answers import answer_json, position_json
 from workers.errors import MissingTableError
 from workers.fen import fen
 from workers.metric import Metric
@@ -23,11 +23,7 @@ def probed(tablebase: Tablebase, found: Survey, metric: Metric) -> Json:
     here = found.here
     after = {reply.uci: reply.after.position for reply in found.replies}
     return {
-        "fen": fen(here.position),
-        "material": str(material_of(here.position)[0]),
-        "metric": metric,
-        "to_move": here.position.turn.name.lower(),
-        **_value(here.by(metric)),
+        **position_json(here.position, metric, here.by(metric)),
         "missing": _missing(tablebase, here, metric),
         "check": here.check,
         "checkmate": here.mate,
@@ -47,19 +43,12 @@ def _missing(tablebase: Tablebase, here: Seen, metric: Metric) -> str | None:
     return None
 
 
-def _value(answer: Answer | None) -> Json:
-    """`moves` is null where a number would mean nothing."""
-    if answer is None:
-        return {"result": None, "moves": None}
-    return {"result": WDL[answer.wdl], "moves": answer.moves if answer.wdl else None}
-
-
 def _option(option: Option, after: Position) -> Json:
     converts = str(material_of(after)[0]) if option.conversion else None
     return {
         "uci": option.uci,
         "san": option.san,
-        **_value(option.answer),
+        **answer_json(option.answer),
         "mate": option.mate,
         "converts_to": converts,
         "fen": fen(after),
@@ -69,7 +58,7 @@ def _option(option: Option, after: Position) -> Json:
 def batch(found: Answers, metric: Metric) -> Json:
     """Many values in the order in which they were asked."""
     each = zip(found.wdl.tolist(), found.moves.tolist(), found.known.tolist(), strict=True)
-    values = [_value(Answer(wdl, abs(moves)) if known else None) for wdl, moves, known in each]
+    values = [answer_json(Answer(wdl, abs(moves)) if known else None) for wdl, moves, known in each]
     return {"metric": metric, "values": values}
 
 
@@ -80,7 +69,7 @@ def line(tablebase: Tablebase, position: Position, metric: Metric) -> Json:
     return {
         "fen": fen(position),
         "metric": metric,
-        **_value(found.answer),
+        **answer_json(found.answer),
         "complete": missing is None,
         "missing": None if missing is None else str(missing),
         "line": [

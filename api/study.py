@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from api import arguments
-from api.options import AsJson, AtWork, OneMetric, Tables, say
+from api.options import AsJson, AtWork, OneMetric, Tables, opened, say
 from workers.material import STRONGER, WEAKER, Material
 from workers.metric import Metric
 from workers.outcome import Outcome
@@ -254,10 +254,9 @@ def _studied(
     threads: int | None,
 ) -> "Iterator[tuple[Table, Threads]]":
     """The table of a material, and threads to read it with."""
-    from workers.probe import open_tablebase
     from workers.threads import Threads
 
     material = Material.parse(name)
     settings = arguments.settings(context, tables=tables, threads=threads)
-    with open_tablebase(settings.tables) as tablebase, Threads(settings.threads) as pool:
+    with opened(settings) as tablebase, Threads(settings.threads) as pool:
         yield tablebase.table(material, metric), pool

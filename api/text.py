@@ -41,7 +41,7 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def columns(rows: Iterable[Sequence[str]], align: str, gap: str = "  ") -> Iterator[str]:
+def columns(rows: Iterable[Sequence[str]], align: str) -> Iterator[str]:
     """The rows as lines, every column as wide as it needs; `align` has < or > for each."""
     table = list(rows)
     widths = [max(map(len, cells)) for cells in zip_longest(*table, fillvalue="")]
@@ -49,4 +49,4 @@ def columns(rows: Iterable[Sequence[str]], align: str, gap: str = "  ") -> Itera
         cells = (
             f"{cell:{way}{width}}" for cell, way, width in zip(row, align, widths, strict=False)
         )
-        yield gap.join(cells).rstrip()
+        yield "  ".join(cells).rstrip()

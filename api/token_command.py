@@ -9,7 +9,7 @@ import typer
 
 from api import arguments
 from api.failures import Commands
-from api.options import AsJson, Tables
+from api.options import AsJson, Tables, say
 
 if TYPE_CHECKING:
     from api.tokens import Tokens
@@ -74,13 +74,10 @@ def every(
     from api.text import columns
 
     found = _tokens(context, tables, state).every()
-    if as_json:
-        listed = [{"name": t.name, "scope": str(t.scope), "made": _time(t.made)} for t in found]
-        typer.echo(json.dumps(listed, indent=2))
-        return
-    rows = [("name", "scope", "made"), *((t.name, str(t.scope), _time(t.made)) for t in found)]
-    for line in columns(rows, "<<<"):
-        typer.echo(line)
+    head = ("name", "scope", "made")
+    rows = [(t.name, str(t.scope), _time(t.made)) for t in found]
+    listed = [dict(zip(head, row, strict=True)) for row in rows]
+    say(columns([head, *rows], "<<<"), listed, as_json)
 
 
 @app.command()

@@ -29,12 +29,12 @@ def versions() -> str:
 
 def components() -> dict[str, str]:
     return {
-        "kingpair": _installed("kingpair", "from its sources, not installed"),
+        "kingpair": installed("kingpair") or "from its sources, not installed",
         "commit": commit(),
         "kernels": _kernels.level(),
-        "ray": _installed("ray", "not installed"),
+        "ray": installed("ray") or "not installed",
         "python": platform.python_version(),
-        "pyarrow": _installed("pyarrow", "not installed"),
+        "pyarrow": installed("pyarrow") or "not installed",
     }
 
 
@@ -51,8 +51,9 @@ def commit(here: Path = HERE) -> str:
     return kept.read_text(encoding="ascii").strip() if kept.is_file() else UNKNOWN
 
 
-def _installed(package: str, otherwise: str) -> str:
+def installed(package: str) -> str | None:
+    """Its version; None if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
-        return otherwise
+        return None

@@ -59,16 +59,16 @@ class Place:
     queued: int = 100
 
 
-def _free(out: Path) -> int:
-    """Bytes that there is room for; a store that cannot tell is never full."""
+def is_full(out: Path) -> bool:
+    """Whether there is no room left; a store that cannot tell is never full."""
     store = store_at(out)
     try:
-        free = store.room()
+        room = store.room()
     except OSError:
-        return ROOM  # whatever is the matter, it is not that
+        return False  # whatever is the matter, it is not that
     finally:
         store.close()
-    return ROOM if free is None else free
+    return room is not None and room < ROOM
 
 
 def _by(who: str) -> str:
@@ -242,7 +242,7 @@ class Foreman:
             with self._changed:
                 self._job = None
                 self._changed.wait_for(self._stopping.is_set, WAIT_SECONDS)
-            if _free(self._place.out) < ROOM:
+            if is_full(self._place.out):
                 continue
             with suppress(CannotBuild):
                 self._take_over("the journal could not be written")
@@ -395,9 +395,8 @@ class Foreman:
     # ---- a full disk ----
 
     def _pause_if_full(self, story: Story) -> None:
-        free = _free(self._place.out)
         has_failed = story.state in (State.INTERRUPTED, State.FAILED)
-        if has_failed and free < ROOM and not self._stopping.is_set():
+        if has_failed and is_full(self._place.out) and not self._stopping.is_set():
             reason = f"the disk of {shown(self._place.out)} is full; it goes on when there is room"
             self._note(story.name, Became(State.PAUSED, reason))
 
@@ -408,7 +407,7 @@ class Foreman:
 
     def _resume_paused(self) -> None:
         for story in self._ledger.there():
-            if story.state is State.PAUSED and _free(self._place.out) >= ROOM:
+            if story.state is State.PAUSED and not is_full(self._place.out):
                 self._note(story.name, Became(State.QUEUED, "there is room on the disk again"))
 
     # ---- the journal ----

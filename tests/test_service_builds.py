@@ -284,9 +284,7 @@ def test_a_damaged_journal_is_said_and_probing_goes_on(tables: Path, tmp_path: P
 def test_a_journal_that_another_holds_is_said(place: Path) -> None:
     with client_with(Settings(tables=place)) as client:
         holder = Journal(place / JOURNAL)
-        state: Any = client.app
-        assert client.portal is not None
-        client.portal.call(state.state.works.hire)
+        refused(submitted(client, "KQvK"), 503, "not-ready")
         until(lambda: "another service or build holds" in json.dumps(got(client, "/readyz")))
         holder.close()
         until(lambda: got(client, "/readyz")["status"] == "ready")

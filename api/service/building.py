@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 
 from api import builds
 from api.planning import planned
-from api.service.probing import answer
+from api.service.probing import ANSWERED, OBJECT, answer
 from api.service.problems import DOCUMENTED
 from api.service.standard import Held
 from api.service.works import Works, works
@@ -27,9 +27,7 @@ router = APIRouter(prefix="/api/v1", tags=["Builds"], responses=DOCUMENTED)
 AtWork = Annotated[Works, Depends(works)]
 Id = Annotated[str, PathParameter(max_length=40, description="As it was given.", examples=["b1"])]
 MATERIALS = 200
-_OBJECT: dict[str, Any] = {"content": {"application/json": {"schema": {"type": "object"}}}}
-ACCEPTED: dict[int | str, dict[str, Any]] = {202: {**_OBJECT, "description": "It will be done"}}
-FOUND: dict[int | str, dict[str, Any]] = {200: {**_OBJECT, "description": "The answer"}}
+ACCEPTED: dict[int | str, dict[str, Any]] = {202: {**OBJECT, "description": "It will be done"}}
 
 
 class Wish(BaseModel):
@@ -53,7 +51,7 @@ class Wish(BaseModel):
         return found
 
 
-@router.post("/plan", responses=FOUND)
+@router.post("/plan", responses=ANSWERED)
 async def plan(request: Request, wish: Wish, held: Held) -> Response:
     """What a build would take, what of it is there, and whether it fits; nothing is begun."""
     s = held.settings
@@ -61,7 +59,7 @@ async def plan(request: Request, wish: Wish, held: Held) -> Response:
     return answer(await run_in_threadpool(planned, wanted, s.tables, s.threads, s.memory))
 
 
-@router.post("/builds", status_code=202, responses=FOUND | ACCEPTED)
+@router.post("/builds", status_code=202, responses=ANSWERED | ACCEPTED)
 async def submit(
     request: Request,
     wish: Wish,
@@ -77,7 +75,7 @@ async def submit(
     return _one(at, story, 202 if is_new else 200)
 
 
-@router.get("/builds", responses=FOUND)
+@router.get("/builds", responses=ANSWERED)
 async def every(
     at: AtWork,
     state: Annotated[list[State] | None, Query(description="May be given several times.")] = None,
@@ -94,7 +92,7 @@ async def every(
     return answer({"builds": listed, "next": after})
 
 
-@router.get("/builds/{id}", responses=FOUND)
+@router.get("/builds/{id}", responses=ANSWERED)
 async def one(id: Id, at: AtWork) -> Response:
     """A build with its waves, materials, passes, workers and history."""
     return _one(at, at.story(id))
@@ -119,7 +117,7 @@ async def delete(request: Request, id: Id, at: AtWork) -> Response:
     return Response(status_code=204)
 
 
-@router.get("/partitions", responses=FOUND)
+@router.get("/partitions", responses=ANSWERED)
 async def partitions() -> Response:
     """The 462 places of the two kings, the stronger side's first, in the order of `cells`."""
     return answer({"pairs": [[square_name(s), square_name(w)] for s, w in PAIRS]})

@@ -18,9 +18,8 @@ from workers.metric import Metric
 router = APIRouter(prefix="/api/v1", tags=["Positions"], responses=DOCUMENTED)
 AT_ONCE = 10_000
 ByMetric = Annotated[Metric, Query(description="To mate or conversion, dtc, or to mate, dtm.")]
-ANSWERED: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"application/json": {"schema": {"type": "object"}}}}
-}
+OBJECT: dict[str, Any] = {"content": {"application/json": {"schema": {"type": "object"}}}}
+ANSWERED: dict[int | str, dict[str, Any]] = {200: {**OBJECT, "description": "The answer"}}
 
 
 class Batch(BaseModel):

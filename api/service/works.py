@@ -11,11 +11,10 @@ import asyncio
 import json
 import logging
 import os
-import shutil
 import sys
 import time
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from itertools import count
@@ -26,13 +25,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from api import foreman_process
-from api.builds import Json, eta_event, events_of, moment, positions
+from api.builds import Event, Json, eta_event, events_of, moment, positions
 from api.service.holding import Holding
 from api.service.hub import Hub
 from api.service.problems import CONFLICT, KEY_REUSED, NOT_FOUND, NOT_READY, TOO_MANY, Refused
 from api.settings import Settings
 from coordinator.book import JOURNAL
 from coordinator.commands import Became, PassCommitted, TablePublished
+from coordinator.foreman import is_full
 from coordinator.journal import Row
 from coordinator.ledger import Ledger, Story
 from coordinator.reading import Reading
@@ -43,7 +43,6 @@ from workers.store import uri_of
 
 log = logging.getLogger("kingpair")
 ROOT = Path(__file__).resolve().parent.parent.parent
-ROOM = 64 << 20  # bytes of a disk that is not full
 STOP_SECONDS = 8.0
 _ANSWER_SECONDS = 30.0
 _AVERAGED = 8  # passes, of which a worker's throughput is the mean
@@ -76,10 +75,6 @@ class Works:
     @property
     def threads(self) -> int:
         return self._settings.threads
-
-    def hire(self) -> None:
-        """Have a foreman, whether or not there is anything to build."""
-        self._line.hire()
 
     async def begin(self) -> None:
         await self._read(is_live=False)
@@ -221,14 +216,10 @@ class Works:
                         self.hub.publish(eta_event(story, self.threads, time.time()))
 
     def _disk_problem(self) -> str | None:
-        if uri_of(self._settings.tables) is not None:
+        tables = self._settings.tables
+        if uri_of(tables) is not None or not is_full(tables):
             return None
-        try:
-            free = shutil.disk_usage(self._settings.tables).free
-        except OSError:
-            return None  # that there is no directory is said elsewhere
-        full = f"the disk of {self._settings.tables} is full; builds wait until there is room"
-        return full if free < ROOM else None
+        return f"the disk of {tables} is full; builds wait until there is room"
 
     def _is(self, what: str, reason: str | None) -> None:
         """Note what is the matter, and tell whoever watches if that is news."""
@@ -242,7 +233,7 @@ class Works:
             log.info("%s: well again", what)
         self.hub.publish(self.state_event())
 
-    def state_event(self) -> Any:
+    def state_event(self) -> Event:
         state = "degraded" if self.problems else "ready"
         reason = "; ".join(self.problems.values())
         return moment("service", None, time.time(), {"state": state, "reason": reason})
@@ -251,7 +242,7 @@ class Works:
 class Line:
     """The line to the foreman's process, for as long as one is hired."""
 
-    def __init__(self, settings: Settings, hear: Any) -> None:
+    def __init__(self, settings: Settings, hear: Callable[[Json], None]) -> None:
         self._settings, self._hear = settings, hear
         self._process: Process | None = None
         self._keeping: asyncio.Task[None] | None = None
@@ -352,11 +343,12 @@ class Line:
 
     def _lost(self, code: int) -> None:
         self._is_ready = False
-        if code != 5:  # else it has said why, which goes for the next one until that says more
+        has_said_why = code == foreman_process.CANNOT_BEGIN
+        if not has_said_why:  # else that goes for the next one until it says more
             self._has_said.clear()
         if code == foreman_process.CLUSTER_LOST:  # what became of the cluster is told already
             self._reason = "the cluster is gone, and the foreman begins anew"
-        elif code != 5:
+        elif not has_said_why:
             self._missing(f"the foreman was lost ({code}); another one takes its place")
         for future in self._asked.values():
             if not future.done():
