@@ -1,6 +1,7 @@
 // The board: sixty-four buttons with the men above them. It knows no rules: it shows what it is
 // given, and says which squares were chosen, by pointer or by keys.
 
+import { make, makeSvg } from './make.js';
 import { drawn, nameOf } from './pieces.js';
 import { nameOfSquare, squareOf } from './position.js';
 
@@ -22,16 +23,9 @@ export class Board {
 
   _build() {
     this.element.className = 'board';
-    this.squares = document.createElement('div');
-    this.squares.className = 'squares';
-    this.squares.setAttribute('role', 'grid');
-    this.squares.setAttribute('aria-label', 'Chess board; arrow keys move, Enter chooses');
-    this.layer = document.createElement('div');
-    this.layer.className = 'layer';
-    this.arrow = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
-    this.arrow.setAttribute('viewBox', '0 0 8 8');
-    this.arrow.setAttribute('class', 'arrow');
-    this.arrow.setAttribute('aria-hidden', 'true');
+    this.squares = make('div', { class: 'squares', role: 'grid', 'aria-label': 'Chess board; arrow keys move, Enter chooses' });
+    this.layer = make('div', { class: 'layer' });
+    this.arrow = makeSvg('svg', { viewBox: '0 0 8 8', class: 'arrow', 'aria-hidden': 'true' });
     this.element.replaceChildren(this.squares, this.layer, this.arrow);
     this.element.addEventListener('pointerdown', (event) => this._press(event));
     // A press must not take the keys from the page: there, arrows step through the moves.
@@ -49,30 +43,16 @@ export class Board {
   /** The buttons, in the order in which they are read. */
   _lay() {
     this.buttons = [];
-    const rows = [];
-    for (let y = 0; y < 8; y++) {
-      const row = document.createElement('div');
-      row.setAttribute('role', 'row');
-      for (let x = 0; x < 8; x++) row.append(this._square(this._at(x, y), x, y));
-      rows.push(row);
-    }
-    this.squares.replaceChildren(...rows);
+    const eight = [...Array(8).keys()];
+    this.squares.replaceChildren(...eight.map((y) => make('div', { role: 'row' }, eight.map((x) => this._square(this._at(x, y), x, y)))));
     this._label();
   }
 
   _square(square, x, y) {
-    const cell = document.createElement('div');
-    cell.setAttribute('role', 'gridcell');
-    const button = document.createElement('button');
-    button.type = 'button';
-    button.tabIndex = square === this.focus ? 0 : -1;
-    button.dataset.square = square;
-    button.className = ((square ^ (square >> 3)) & 1) ? 'sq light' : 'sq dark';
-    if (x === 0) button.dataset.rank = (square >> 3) + 1;
-    if (y === 7) button.dataset.file = 'abcdefgh'[square & 7];
-    this.buttons[square] = button;
-    cell.append(button);
-    return cell;
+    const colour = ((square ^ (square >> 3)) & 1) ? 'light' : 'dark';
+    const [file, rank] = nameOfSquare(square);
+    this.buttons[square] = make('button', { type: 'button', class: `sq ${colour}`, tabindex: square === this.focus ? 0 : -1, 'data-square': square, 'data-rank': x === 0 && rank, 'data-file': y === 7 && file });
+    return make('div', { role: 'gridcell' }, this.buttons[square]);
   }
 
   _at(x, y) {
@@ -111,10 +91,7 @@ export class Board {
   }
 
   _new(man) {
-    const element = document.createElement('div');
-    element.className = 'piece';
-    element.dataset.man = man;
-    element.append(drawn(man));
+    const element = make('div', { class: 'piece', 'data-man': man }, drawn(man));
     this.layer.append(element);
     return element;
   }

@@ -1,6 +1,6 @@
 // A build as the page knows it: what the service told of it, and every event since.
 
-export const ENDED = ['succeeded', 'failed', 'cancelled', 'interrupted'];
+const ENDED = ['succeeded', 'failed', 'cancelled', 'interrupted'];
 export const hasEnded = (build) => ENDED.includes(build.state);
 export const nameOf = ({ material, metric }) => `${material}.${metric}`;
 export const materialsOf = (build) => build.waves.flatMap((wave) => wave.materials);

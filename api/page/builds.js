@@ -34,13 +34,11 @@ export class Builds {
       make('section', { class: 'history', 'aria-label': 'Builds so far' }, this.head(), this.list, this.more));
     this.back = () => { this.load(); submit.later(0); };
     document.addEventListener('again', this.back);
-    this.clock = setInterval(() => this.tick(), 1000);
     this.start();
   }
 
   close() {
     this.stream?.close();
-    clearInterval(this.clock);
     document.removeEventListener('again', this.back);
     this.closed = true;
   }
@@ -97,7 +95,8 @@ export class Builds {
     const build = this.builds.get(event.data.build);
     const moves = !build || event.data.state === 'deleted' || this.filter[0] !== 'all';
     if (event.event === 'build' && moves) return this.load();
-    if (build && apply(build, event) && ['build', 'eta'].includes(event.event)) this.row(build);
+    // A row says nothing of passes and workers: what builds make hundreds of is let by.
+    if (build && ['build', 'eta'].includes(event.event) && apply(build, event)) this.row(build);
   }
 
   // ---- drawing ----
@@ -143,18 +142,16 @@ export class Builds {
   }
 
   changed(build, answer) {
-    if (answer === null) this.builds.delete(build.id);
-    else this.builds.set(build.id, latest(answer, this.builds.get(build.id)));
-    if (answer === null) this.show();
-    else this.row(this.builds.get(build.id));
+    if (answer === null) {
+      this.builds.delete(build.id);
+      return this.show();
+    }
+    this.builds.set(build.id, latest(answer, this.builds.get(build.id)));
+    this.row(this.builds.get(build.id));
   }
 
   failedTo(build, error) {
     this.rows.get(build.id).how.replaceChildren(make('p', { class: 'bad', role: 'alert' }, error.message));
-  }
-
-  tick() {
-    for (const build of this.builds.values()) if (build.state === 'running' && build.started) this.row(build);
   }
 }
 

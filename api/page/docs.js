@@ -1,11 +1,9 @@
 // The description of the interface, openapi.json, as a page.
 
 import { make } from './make.js';
+import './theme.js';
 
-const kept = localStorage.getItem('theme');
-if (kept) document.documentElement.dataset.theme = kept;
-
-const METHODS = ['get', 'post', 'put', 'delete'];
+const METHODS = ['get', 'post', 'delete'];
 let schemas = {};
 
 function operation(path, method, described) {
@@ -32,7 +30,7 @@ function exampleOf(path, method, described) {
     .map((each) => `${each.name}=${each.schema?.examples?.[0] ?? '…'}`).join('&');
   const place = path.replace(/{(\w+)}/g, (_, name) => described.parameters.find((each) => each.name === name)?.schema?.examples?.[0] ?? '…');
   const url = `${location.origin}${place}${query ? `?${query}` : ''}`;
-  const how = { get: '', post: '-X POST ', put: '-X PUT ', delete: '-X DELETE ' }[method];
+  const how = { get: '', post: '-X POST ', delete: '-X DELETE ' }[method];
   const body = bodyOf(described);
   return body ? `curl '${url}' -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'` : `curl ${how}'${url}'`;
 }

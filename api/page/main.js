@@ -1,10 +1,11 @@
-// Which view is shown, by the address; light or dark; and whether the service is there.
+// Which view is shown, by the address; and whether the service is there.
 
 import { beginAccess } from './access.js';
 import { Builds } from './builds.js';
 import { begin, leave } from './explore.js';
 import { look } from './service.js';
 import { showTables } from './tables.js';
+import { changeTheme } from './theme.js';
 import { Watch } from './watch.js';
 import { at } from './words.js';
 
@@ -55,14 +56,6 @@ function follow(event) {
   go(link.href);
 }
 
-function changeTheme() {
-  const dark = matchMedia('(prefers-color-scheme: dark)').matches;
-  const now = document.documentElement.dataset.theme ?? (dark ? 'dark' : 'light');
-  const next = now === 'dark' ? 'light' : 'dark';
-  document.documentElement.dataset.theme = next;
-  localStorage.setItem('theme', next);
-}
-
 function connection({ detail: there }) {
   if (!$('offline').hidden && there) $('said').textContent = 'The service answers again.';
   if (!there) $('offline-since').textContent = at(Date.now());
@@ -76,8 +69,6 @@ function condition({ detail: { state, reason } }) {
   $('condition').hidden = state === 'ready';
 }
 
-const kept = localStorage.getItem('theme');
-if (kept) document.documentElement.dataset.theme = kept;
 $('theme').onclick = changeTheme;
 $('offline-now').onclick = look;
 beginAccess();

@@ -1,6 +1,8 @@
 // The men, drawn on a square of 48: outlines first, then the lines inside.
 // White men are filled light and black men dark by the style sheet, both with one outline.
 
+import { makeSvg } from './make.js';
+
 const FOOT = '<rect x="10.5" y="36.5" width="27" height="6" rx="2.6"/>';
 
 const OUTLINES = {
@@ -28,18 +30,15 @@ const INSIDE = {
   p: '',
 };
 
-export const NAMES = { k: 'king', q: 'queen', r: 'rook', b: 'bishop', n: 'knight', p: 'pawn' };
+const NAMES = { k: 'king', q: 'queen', r: 'rook', b: 'bishop', n: 'knight', p: 'pawn' };
 
-export const colourOf = (man) => (man === man.toUpperCase() ? 'white' : 'black');
+const colourOf = (man) => (man === man.toUpperCase() ? 'white' : 'black');
 export const nameOf = (man) => `${colourOf(man)} ${NAMES[man.toLowerCase()]}`;
 
 /** A man as an SVG element, by its letter in FEN. */
 export function drawn(man) {
-  const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
   const kind = man.toLowerCase();
-  svg.setAttribute('viewBox', '0 0 48 48');
-  svg.setAttribute('class', `man ${colourOf(man)}`);
-  svg.setAttribute('aria-hidden', 'true');
+  const svg = makeSvg('svg', { viewBox: '0 0 48 48', class: `man ${colourOf(man)}`, 'aria-hidden': 'true' });
   svg.innerHTML = `<g class="out">${OUTLINES[kind]}</g><g class="in">${INSIDE[kind]}</g>`;
   return svg;
 }

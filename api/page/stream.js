@@ -32,7 +32,7 @@ export class Stream {
     while (!this.closed) {
       const error = await this.read().then(() => null, (thrown) => thrown);
       if (this.closed) return;
-      if (error?.status === 404 || error?.status === 410) return this.gone();
+      if (error?.status === 404) return this.gone();
       await this.pause(this.patience(error));
     }
   }

@@ -5,7 +5,7 @@ import { chart, fitted } from './chart.js';
 import { agreed } from './confirm.js';
 import { make } from './make.js';
 import { ask, save, tell } from './service.js';
-import { METRICS, moves, number, share, size } from './words.js';
+import { METRICS, colour, moves, number, share, size } from './words.js';
 
 let shown = 0; // which question the view is waiting for
 
@@ -41,29 +41,23 @@ const linkTo = (table, metric) => `/?table=${table}&metric=${metric}`;
 async function list() {
   const { tables } = await ask('/api/v1/tables');
   if (!tables.length) return empty();
-  const men = Map.groupBy ? Map.groupBy(tables, (table) => table.men) : grouped(tables);
+  const men = grouped(tables, (table) => table.men);
   const bytes = tables.reduce((sum, table) => sum + (table.bytes ?? 0), 0);
   const head = make('div', { class: 'head' }, make('h1', {}, 'Tables'), make('p', {}, `${number(tables.length)} tables, ${size(bytes)}. Each knows every position of its men.`));
-  return [head, ...[...men].map(([n, some]) => make('section', { class: 'wave' }, make('h2', {}, `${n} men`), make('div', { class: 'cards' }, pairs(some).map(card))))];
+  return [head, ...[...men].map(([n, some]) => make('section', { class: 'wave' }, make('h2', {}, `${n} men`), make('div', { class: 'cards' }, [...grouped(some, (table) => table.material).values()].map(card))))];
 }
 
-function grouped(tables) {
+function grouped(tables, key) {
   const found = new Map();
-  for (const table of tables) found.set(table.men, [...(found.get(table.men) ?? []), table]);
+  for (const table of tables) found.set(key(table), [...(found.get(key(table)) ?? []), table]);
   return found;
 }
 
 /** The tables of a material together. */
-function pairs(tables) {
-  const found = new Map();
-  for (const table of tables) found.set(table.material, [...(found.get(table.material) ?? []), table]);
-  return [...found.values()];
-}
-
 function card(tables) {
   const [first] = tables;
   const sound = tables.find((table) => !table.problem);
-  const rows = tables.map((table) => make('li', {}, make('span', {}, table.metric === 'dtc' ? 'to conversion' : 'to mate'), make('b', {}, table.problem ? make('span', { title: table.problem }, '✗', make('span', { class: 'unseen' }, ' unusable')) : table.longest_win ?? '–')));
+  const rows = tables.map((table) => make('li', {}, make('span', {}, METRICS[table.metric]), make('b', {}, table.problem ? make('span', { title: table.problem }, '✗', make('span', { class: 'unseen' }, ' unusable')) : table.longest_win ?? '–')));
   const drawn = sound ? `${share(sound.drawn, sound.positions)} drawn` : first.problem;
   return make('a', { class: `card${sound ? '' : ' broken'}`, href: linkTo(first.material, (sound ?? first).metric), 'data-view': true, 'aria-label': `${first.material}, longest win ${sound?.longest_win ?? 'none'}` },
     make('h3', {}, halves(first.material)), make('ul', {}, rows), make('p', {}, drawn));
@@ -90,7 +84,7 @@ async function oneTable(name, metric) {
     ask('/api/v1/tables'),
   ]);
   const others = tables.filter((table) => table.material === found.material && !table.problem);
-  const switches = others.map((table) => make('a', { href: linkTo(table.material, table.metric), 'data-view': true, 'aria-current': table.metric === metric && 'true' }, table.metric === 'dtc' ? 'to conversion' : 'to mate'));
+  const switches = others.map((table) => make('a', { href: linkTo(table.material, table.metric), 'data-view': true, 'aria-current': table.metric === metric && 'true' }, METRICS[table.metric]));
   const head = make('div', { class: 'head' },
     make('a', { href: '/?tables', 'data-view': true, class: 'up' }, '← Tables'),
     make('h1', { class: 'material' }, halves(found.material)),
@@ -112,7 +106,7 @@ function results(found, side) {
     return part;
   }));
   const rows = parts.map(([kind, word, n]) => make('tr', {}, make('th', { scope: 'row' }, make('span', { class: `dot ${kind}` }), word), make('td', {}, number(n)), make('td', {}, share(n, all))));
-  return make('section', { class: 'panel' }, make('h2', {}, `${side === 'white' ? 'White' : 'Black'} to move`), bar, make('table', {}, make('tbody', {}, rows)), make('p', { class: 'note' }, `${number(all)} positions`));
+  return make('section', { class: 'panel' }, make('h2', {}, `${colour(side)} to move`), bar, make('table', {}, make('tbody', {}, rows)), make('p', { class: 'note' }, `${number(all)} positions`));
 }
 
 function histogram(found) {

@@ -1,9 +1,11 @@
 // Answers in words, and numbers as people read them.
 
+export const METRICS = { dtc: 'to conversion', dtm: 'to mate' };
 const COUNTS_TO = { dtc: 'to mate or to the capture that decides', dtm: 'to mate' };
 
 export const number = (value) => value.toLocaleString('en');
-export const moves = (n) => `${number(n)} ${n === 1 ? 'move' : 'moves'}`;
+export const plural = (n, one, many = `${one}s`) => `${number(n)} ${n === 1 ? one : many}`;
+export const moves = (n) => plural(n, 'move');
 export const share = (part, whole) => {
   if (!whole) return '–';
   const percent = (100 * part) / whole;
@@ -16,12 +18,12 @@ export const size = (bytes) => {
   while (bytes >= 1024 && unit < 3) [bytes, unit] = [bytes / 1024, unit + 1];
   return `${unit ? bytes.toFixed(1) : bytes} ${units[unit]}`;
 };
-const name = (colour) => colour[0].toUpperCase() + colour.slice(1);
+export const colour = (side) => side[0].toUpperCase() + side.slice(1);
 const other = (colour) => (colour === 'white' ? 'black' : 'white');
 
 /** What a position is: `kind` for its colours, a headline, and a line below it. */
 export function verdict(found) {
-  const [mover, rival] = [name(found.to_move), name(other(found.to_move))];
+  const [mover, rival] = [colour(found.to_move), colour(other(found.to_move))];
   const where = `${found.material}, ${mover} to move`;
   if (found.checkmate) return { kind: found.to_move === 'white' ? 'black' : 'white', headline: `${rival} has won`, below: `${mover} is checkmated` };
   if (found.stalemate) return { kind: 'draw', headline: 'Draw', below: `${mover} is stalemated` };
@@ -29,8 +31,8 @@ export function verdict(found) {
   if (found.result === null) return { kind: 'unknown', headline: 'Not known', below: found.missing || where };
   if (found.result === 'draw') return { kind: 'draw', headline: 'Draw', below: `${where}; with best play nobody wins` };
   const winner = found.result === 'win' ? found.to_move : other(found.to_move);
-  if (found.moves === 0) return { kind: winner, headline: `${name(winner)} wins`, below: `${where} and must capture: every capture loses` };
-  return { kind: winner, headline: `${name(winner)} wins in ${moves(found.moves)}`, below: `${where}; ${COUNTS_TO[found.metric]}` };
+  if (found.moves === 0) return { kind: winner, headline: `${colour(winner)} wins`, below: `${where} and must capture: every capture loses` };
+  return { kind: winner, headline: `${colour(winner)} wins in ${moves(found.moves)}`, below: `${where}; ${COUNTS_TO[found.metric]}` };
 }
 
 /** A move's worth in a word or two. */
@@ -84,7 +86,3 @@ export function at(time) {
   if (then.toDateString() === today.toDateString()) return clock;
   return `${then.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })}, ${clock.slice(0, 5)}`;
 }
-
-export const METRICS = { dtc: 'to conversion', dtm: 'to mate' };
-export const plural = (n, one, many = `${one}s`) => `${number(n)} ${n === 1 ? one : many}`;
-export const colour = (winner) => name(winner);
