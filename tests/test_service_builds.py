@@ -95,6 +95,7 @@ def test_a_build_is_accepted_built_and_can_be_asked(client: TestClient) -> None:
     assert answer.json()["materials"] == ["KQvKR"]
     build = over(client, "b1")
     assert (build["state"], build["progress"]["fraction"]) == ("succeeded", 1.0)
+    assert build["workers"] == []
     assert build["history"][0]["what"] == "queued"
     assert all(line["reason"] for line in build["history"])
     (wave,) = [wave for wave in build["waves"] if wave["men"] == 4]

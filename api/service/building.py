@@ -124,8 +124,8 @@ async def partitions() -> Response:
 
 
 def _one(at: Works, story: Story, status: int = 200) -> Response:
-    lanes = at.workers.get(story.name, [])
-    found = answer(builds.whole(at.ledger, story, lanes, at.threads, time.time()), status)
+    whole = builds.whole(at.ledger, story, at.lanes(story), at.threads, time.time())
+    found = answer(whole, status)
     found.headers["Location"] = f"/api/v1/builds/{story.name}"
     return found
 

@@ -111,6 +111,6 @@ def _now(at: Works, build: str | None) -> list[bytes]:
     found = [at.state_event()]
     for story in at.ledger.there():
         if story.is_active and build in (None, story.name):
-            lanes = {"workers": at.workers.get(story.name, [])}
+            lanes = {"workers": at.lanes(story)}
             found += [moment("workers", story.name, now, lanes), eta_event(story, at.threads, now)]
     return [event.encoded() for event in found]

@@ -109,6 +109,10 @@ class Works:
             raise Refused(NOT_FOUND, f"no build {name!r}")
         return found
 
+    def lanes(self, story: Story) -> list[Json]:
+        """What its workers do; that of a build that has just ended may not have been told yet."""
+        return self.workers.get(story.name, []) if story.is_active else []
+
     async def _ask(self, what: str, **fields: Any) -> Any:
         answer = await self._line.ask({"ask": what, **fields})
         await self._come_to(answer["row"])
