@@ -153,3 +153,18 @@ def test_an_empty_directory_says_what_to_do(tmp_path: Path) -> None:
         expect(page.get_by_role("heading", name="No tables yet")).to_be_visible()
         page.goto(url)
         says(page, "Not known")
+
+
+@pytest.mark.parametrize(("scheme", "chosen"), [("light", "dark"), ("dark", "light")])
+def test_light_or_dark_is_as_the_system_has_it_until_the_reader_chooses(
+    url: str, scheme: str, chosen: str
+) -> None:
+    with page_of(url, color_scheme=scheme) as page:
+        page.goto(url)
+        root = expect(page.locator("html"))
+        root.to_have_css("color-scheme", scheme)
+        page.get_by_role("button", name="Change between light and dark").click()
+        root.to_have_css("color-scheme", chosen)
+        for view in ("docs", "?tables"):
+            page.goto(f"{url}{view}")
+            root.to_have_css("color-scheme", chosen)
