@@ -134,6 +134,10 @@ class Foreman:
     def submit(self, wanted: Wanted, key: str | None = None) -> tuple[str, bool]:
         """The build's name, and whether it is a new one."""
         with self._changed:
+            known = self._known(wanted, key)
+        # Looks into a store that may be far away: not under the lock.
+        plans = self._plans_without_work(wanted) if known is None else []
+        with self._changed:
             if (known := self._known(wanted, key)) is not None:
                 return known.name, False
             if len(self._ledger.queue()) >= self._place.queued:
@@ -142,7 +146,8 @@ class Foreman:
             submitted = self._journal.submit(name, key or name, wanted.dumps())
             self._ledger.enter(submitted)
             self._note(name, Became(State.QUEUED, f"asked for{_by(wanted.by)}"))
-            self._succeed_at_once(self._ledger.stories[name])
+            for metric, plan in zip(wanted.metrics, plans, strict=False):
+                self._succeed_at_once(f"{name}.{metric}", plan)
             self._changed.notify_all()
         return name, True
 
@@ -221,12 +226,8 @@ class Foreman:
                 self._await_the_cluster(story)
 
     def _work(self) -> None:
-        while (story := self._next()) is not None:
-            job = Job(story.name)
-            with self._changed:
-                if story.state is not State.QUEUED:
-                    continue
-                self._job = job
+        while (job := self._next()) is not None:
+            story = self._ledger.stories[job.name]
             try:
                 self._perform(story, job)
             except CannotBuild as error:
@@ -250,18 +251,19 @@ class Foreman:
                 self.troubles = {}
                 return
 
-    def _next(self) -> Story | None:
-        """Whose turn it is; None when it is time to stop."""
-        with self._changed:
-            while not self._stopping.is_set():
-                self._resume_paused()
+    def _next(self) -> Job | None:
+        """The build whose turn it is; None when it is time to stop."""
+        while True:
+            self._resume_paused()
+            with self._changed:
+                if self._stopping.is_set():
+                    return None
                 if queue := self._ledger.queue():
-                    return queue[0]
+                    self._job = Job(queue[0].name)
+                    return self._job
                 # Nobody asks for the cluster: what it lacked when it was last asked for is old.
                 self.troubles = {k: why for k, why in self.troubles.items() if k != "cluster"}
-                paused = any(s.state is State.PAUSED for s in self._ledger.there())
-                self._changed.wait(WAIT_SECONDS if paused else None)
-        return None
+                self._changed.wait(WAIT_SECONDS if self._paused() else None)
 
     # ---- a build ----
 
@@ -356,22 +358,23 @@ class Foreman:
             reason = " ".join(str(error).split()) or type(error).__name__
             self._note(story.name, Became(State.FAILED, reason))
 
-    def _succeed_at_once(self, story: Story) -> None:
+    def _succeed_at_once(self, name: str, plan: Plan) -> None:
         """What is all there needs no turn."""
-        try:
-            plans = [self._plan_without_work(story, Metric(m)) for m in story.wanted.metrics]
-        except (KingpairError, OSError):
-            return  # its turn will tell
-        if None in plans:
-            return
-        for metric, plan in zip(story.wanted.metrics, plans, strict=True):
-            book = self._book(f"{story.name}.{metric}", False, Job(story.name))
-            build, _ = book.advance(book.build, Admitted())
-            assert plan is not None, "looked at above"
-            book.advance(build, Planned(1, plan))
+        book = self._book(name, False, Job(name))
+        build, _ = book.advance(book.build, Admitted())
+        book.advance(build, Planned(1, plan))
 
-    def _plan_without_work(self, story: Story, metric: Metric) -> Plan | None:
-        request = self._request(story.wanted, metric)
+    def _plans_without_work(self, wanted: Wanted) -> list[Plan]:
+        """One for each metric if all is there, else none."""
+        try:
+            plans = [self._plan_without_work(wanted, Metric(m)) for m in wanted.metrics]
+        except (KingpairError, OSError):
+            return []  # its turn will tell
+        found = [plan for plan in plans if plan is not None]
+        return found if len(found) == len(plans) else []
+
+    def _plan_without_work(self, wanted: Wanted, metric: Metric) -> Plan | None:
+        request = self._request(wanted, metric)
         if uri_of(request.out) is None and not request.out.is_dir():
             return None
         with closing(Tables(request.out, request.metric)) as tables:
@@ -405,10 +408,18 @@ class Foreman:
         if story.state in (State.INTERRUPTED, State.FAILED):
             self._note(story.name, Became(State.QUEUED, "there is room on the disk again"))
 
+    def _paused(self) -> list[Story]:
+        return [story for story in self._ledger.there() if story.state is State.PAUSED]
+
     def _resume_paused(self) -> None:
-        for story in self._ledger.there():
-            if story.state is State.PAUSED and not is_full(self._place.out):
-                self._note(story.name, Became(State.QUEUED, "there is room on the disk again"))
+        """The disk is looked at without the lock: it may be far away."""
+        with self._changed:
+            if not self._paused():
+                return
+        if not is_full(self._place.out):
+            with self._changed:
+                for story in self._paused():
+                    self._note(story.name, Became(State.QUEUED, "there is room on the disk again"))
 
     # ---- the journal ----
 
