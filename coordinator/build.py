@@ -154,8 +154,9 @@ class Builder:
             check_memory(needed, request.memory)
         check_store(directory.store, needed)
         self._listen(Planned(todo, present))
+        names = set(directory.store.names(""))
         for material in present:
-            self._clear_remains(material)
+            self._clear_remains(material, names)
         if not request.resume:
             for wave in todo:
                 for material in wave:
@@ -167,15 +168,16 @@ class Builder:
         self._telling.planned(plan)
         return PlanMade(attempt, plan)
 
-    def _clear_remains(self, material: Material) -> None:
+    def _clear_remains(self, material: Material, names: set[str]) -> None:
         """A run that died after, or while replacing, a table that is there left what is not needed
         once the table has been verified.
         """
         workshop = self._directory.workshop(material)
-        if workshop.exists():
+        if workshop.folder in names:
             if self._request.verify:
                 with Threads(self._request.threads) as threads:
                     seconds = verified(self._directory, material, threads)
                 self._listen(Verified(material, seconds))
             workshop.clear()
-        self._directory.store.remove(f"{self._directory.name_of(material)}.partial")
+        if (partial := f"{self._directory.name_of(material)}.partial") in names:
+            self._directory.store.remove(partial)

@@ -125,9 +125,6 @@ class Workshop(NamedTuple):
             "smaller": smaller,
         }
 
-    def exists(self) -> bool:
-        return self.folder in self.store.names("")
-
     def begin(self) -> None:
         self.store.make(self.folder)
 
@@ -143,21 +140,22 @@ class Workshop(NamedTuple):
         """
         passes: list[tuple[Pass, int]] = []
         workers: dict[int, int] = {}
-        for incarnation in sorted({i for w, i, _ in self._logs() if w == winner}):
-            logs = [worker for w, i, worker in self._logs() if (w, i) == (winner, incarnation)]
-            agreed, count = self._agreed(winner, incarnation, smaller)
-            if count == len(logs) and agreed and agreed[0].depth <= len(passes):
+        wanted, logs = self.identity(winner, smaller), dict[int, list[str]]()
+        for w, incarnation, worker in self._logs():
+            if w == winner:
+                logs.setdefault(incarnation, []).append(self.log(w, incarnation, worker))
+        for incarnation, names in logs.items():
+            agreed, count = self._agreed(wanted, names)
+            if count == len(names) and agreed and agreed[0].depth <= len(passes):
                 passes[agreed[0].depth :] = [(done, incarnation) for done in agreed]
                 workers[incarnation] = count
         return Logged(passes, workers)
 
-    def _agreed(self, winner: int, incarnation: int, smaller: Smaller) -> tuple[list[Pass], int]:
+    def _agreed(self, wanted: dict[str, object], logs: list[str]) -> tuple[list[Pass], int]:
         """What all workers of an incarnation committed, and how many there were."""
-        wanted, agreed, count = self.identity(winner, smaller), None, 0
-        for w, i, worker in self._logs():
-            if (w, i) != (winner, incarnation):
-                continue
-            log = self.read_log(self.log(winner, incarnation, worker))
+        agreed, count = None, 0
+        for name in logs:
+            log = self.read_log(name)
             log.close()
             stated = json.loads(log.identity or b"{}")
             if any(stated.get(key) != value for key, value in wanted.items()):
