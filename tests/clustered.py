@@ -5,7 +5,7 @@
 HARM is `kill`, `two`, `all` (kills so many), `stop` (one, for longer than it may be silent) or
 `end` (kills the coordinator); TASK is the kind of call that a worker has just been given.  Each
 build has a directory below OUT, named HARM.TASK or `none`; a line is printed for each: `built`, its
-name, what was noticed, seconds.  To be run where only loopback is.
+name, what was noticed, seconds.  To be run where only loopback is, among no processes but its own.
 """
 
 import os
@@ -13,6 +13,8 @@ import signal
 import sys
 import time
 from pathlib import Path
+
+from raylets import titled
 
 from api.ray_cluster import connected
 from api.ray_crew import Limits, RayCrew
@@ -42,7 +44,7 @@ class HarmedCrew(RayCrew):
         if self._harm and fits and getattr(task, "depth", DEPTH) in (0, DEPTH):
             if self._harm == "end":
                 os.kill(os.getpid(), signal.SIGKILL)
-            for pid in actors()[: HARMED.get(self._harm, 1)]:
+            for pid in titled(b"ray::Actor")[: HARMED.get(self._harm, 1)]:
                 os.kill(pid, signal.SIGSTOP if self._harm == "stop" else signal.SIGKILL)
             self._harm = ""
 
@@ -51,19 +53,6 @@ class HarmedCrew(RayCrew):
         if isinstance(event, WorkerLost):
             self.noticed.append("silence" if "no sign of life" in event.reason else "death")
         return event
-
-
-def actors() -> list[int]:
-    """The processes of actors in this network namespace: those of this cluster."""
-    ours, found = os.readlink("/proc/self/ns/net"), []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            title = (process / "cmdline").read_bytes()
-            if title.startswith(b"ray::Actor") and os.readlink(process / "ns/net") == ours:
-                found.append(int(process.name))
-        except OSError:
-            continue
-    return sorted(found)
 
 
 def run(out: Path, workers: int, harm: str = "", kind: str = "") -> None:

@@ -6,7 +6,8 @@
     python raylets.py OUT room        the store is full, until somebody makes room
 
 Prints `noticed` and what was told of it: nodes that left or came, workers that were lost, logs that
-were damaged, other workers, what the build failed of.  To be run where only loopback is.
+were damaged, other workers, what the build failed of.  To be run where only loopback is, among no
+processes but its own.
 """
 
 import os
@@ -79,7 +80,7 @@ class Happening(RayCrew):
 
 
 def titled(title: bytes) -> list[int]:
-    """The processes of a title, in this namespace."""
+    """The processes of a title."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:

@@ -13,7 +13,6 @@ import ssl
 import subprocess
 import sys
 import threading
-import time
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -26,7 +25,7 @@ import pytest
 import yaml
 from packaging.specifiers import SpecifierSet
 from prometheus_client.parser import text_string_to_metric_families
-from services import client_of, running
+from services import client_of, running, until
 
 from api.settings import CONFIG, KNOWN, PREFIX
 from api.tokens import Scope, Tokens
@@ -418,21 +417,15 @@ def front_of(place: Path, upstream: int) -> Iterator[Front]:
     command = [tool("nginx"), "-p", str(place), "-c", str(place / "nginx.conf")]
     with subprocess.Popen(command) as process:
         try:
-            wait_for(front.secure)
+            until(lambda: listens(front.secure), 20)
             yield front
         finally:
             process.terminate()
 
 
-def wait_for(port: int) -> None:
-    until = time.monotonic() + 20
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-        except OSError:
-            assert time.monotonic() < until
-        else:
-            return
+def listens(port: int) -> bool:
+    with socket.socket() as link:
+        return link.connect_ex(("127.0.0.1", port)) == 0
 
 
 def test_nginx_understands_the_front(tmp_path: Path) -> None:
