@@ -5,7 +5,7 @@ nothing.  `next` waits, and every wait of a crew has a limit.
 """
 
 from collections.abc import Callable
-from types import TracebackType
+from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
 from coordinator.commands import Call, Task
@@ -24,7 +24,7 @@ class Site(NamedTuple):
     compact: bool
 
 
-class Crew(Protocol):
+class Crew(AbstractContextManager["Crew"], Protocol):
     @property
     def nodes(self) -> tuple[Node, ...]:
         """The nodes that are there."""
@@ -37,13 +37,6 @@ class Crew(Protocol):
     def await_nodes(self, number: int) -> None: ...
     def put(self, event: Event) -> None: ...
     def next(self) -> Event: ...
-    def __enter__(self) -> "Crew": ...
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
 
 
 Hire = Callable[[Site, Tables], Crew]

@@ -30,7 +30,7 @@ from zlib import crc32
 from pydantic import TypeAdapter, ValidationError
 
 from coordinator.commands import Command, Record
-from coordinator.events import Event, Restarted
+from coordinator.events import Event
 from coordinator.state import Build
 from coordinator.step import fold, step
 from workers.errors import CannotBuild
@@ -104,7 +104,7 @@ class Journal:
         self._last: dict[str, tuple[int, int]] = {}  # seq and check of each build's last event
         self._held = _hold(path)
         try:
-            with self._told():
+            with told(self.path):
                 self._database = self._opened()
         except BaseException:
             os.close(self._held)
@@ -152,7 +152,7 @@ class Journal:
     # ---- reading ----
 
     def builds(self) -> list[Submitted]:
-        with self._told(), self._lock:
+        with told(self.path), self._lock:
             rows = self._database.execute("select * from builds order by time, name").fetchall()
         return [Submitted(*row) for row in rows]
 
@@ -174,13 +174,13 @@ class Journal:
     def history(self, build: str, after: int = 0) -> list[Entry]:
         """What was settled by the events after a number, in order."""
         query = "select seq, time, kind, body from records where build = ? and seq > ? order by id"
-        with self._told(), self._lock:
+        with told(self.path), self._lock:
             rows = self._database.execute(query, (build, after)).fetchall()
         return [Entry(seq, at, self._read(kind, body, _RECORDS)) for seq, at, kind, body in rows]
 
     def rows(self, after: int = 0, limit: int = -1) -> list[Row]:
         """The records of all builds that come after one, in order."""
-        with self._told(), self._lock:
+        with told(self.path), self._lock:
             found = self._database.execute(ROWS, (after, limit)).fetchall()
         return [row_of(self.path, *row) for row in found]
 
@@ -211,7 +211,7 @@ class Journal:
     @contextmanager
     def _transaction(self, synced: bool) -> Iterator[sqlite3.Connection]:
         database = self._database
-        with self._told():
+        with told(self.path):
             database.execute(f"pragma synchronous = {'full' if synced else 'normal'}")
             database.execute("begin immediate")
             try:
@@ -222,36 +222,14 @@ class Journal:
                     database.execute("rollback")
                 raise
 
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        """SQLite's errors as ours."""
-        try:
-            yield
-        except sqlite3.OperationalError as error:
-            code = getattr(error, "sqlite_errorcode", None)
-            if code is None:  # not SQLite's but the module's own: text that is none
-                raise self._damaged(str(error)) from error
-            if code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-                raise JournalHeld(
-                    f"{self.path} is held by another program; close it and try again"
-                ) from error
-            raise CannotBuild(
-                f"cannot use the journal {self.path}: {error}; what was committed is kept, "
-                "mend that and run the same command again"
-            ) from error
-        except sqlite3.IntegrityError:
-            raise  # a programmer's error: an unknown build, an entry that is changed
-        except sqlite3.DatabaseError as error:
-            raise self._damaged(str(error)) from error
-
     def _event_rows(self, build: str) -> list[Any]:
         query = 'select seq, kind, body, "check" from events where build = ? order by seq'
-        with self._told(), self._lock:
+        with told(self.path), self._lock:
             return self._database.execute(query, (build,)).fetchall()
 
     def _last_settled(self, build: str) -> int:
         query = "select coalesce(max(seq), 0) from records where build = ?"
-        with self._told(), self._lock:
+        with told(self.path), self._lock:
             (last,) = self._database.execute(query, (build,)).fetchone()
         return int(last)
 
@@ -277,14 +255,6 @@ def advance(journal: Journal, build: Build, event: Event) -> tuple[Build, list[C
     return after, to_do
 
 
-def resumed(journal: Journal) -> Iterator[tuple[Build, list[Command]]]:
-    """Every unfinished build as it was, its workers and nodes forgotten, and what is to be done."""
-    for submitted in journal.builds():
-        build = journal.replay(submitted.name)
-        if not build.state.has_ended:
-            yield advance(journal, build, Restarted())
-
-
 def _hold(path: Path) -> int:
     """The lock beside the database; closing it gives it up."""
     beside = path.with_name(path.name + ".lock")
@@ -301,6 +271,29 @@ def _hold(path: Path) -> int:
             "another directory"
         ) from None
     return held
+
+
+@contextmanager
+def told(path: Path) -> Iterator[None]:
+    """SQLite's errors as ours."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        code = getattr(error, "sqlite_errorcode", None)
+        if code is None:  # not SQLite's but the module's own: text that is none
+            raise _damaged(path, str(error)) from error
+        if code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise JournalHeld(
+                f"{path} is held by another program; close it and try again"
+            ) from error
+        raise CannotBuild(
+            f"cannot use the journal {path}: {error}; what was committed is kept, mend that and "
+            "try again"
+        ) from error
+    except sqlite3.IntegrityError:
+        raise  # a programmer's error: an unknown build, an entry that is changed
+    except sqlite3.DatabaseError as error:
+        raise _damaged(path, str(error)) from error
 
 
 ROWS = "select id, build, seq, time, kind, body from records where id > ? order by id limit ?"

@@ -8,7 +8,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from queue import SimpleQueue
-from types import TracebackType
 
 from coordinator.commands import Call, Create, Lose, Release, Seal, Task, Win
 from coordinator.crew import Site
@@ -69,7 +68,8 @@ class Local:
             self._posts.pop(key).end()
             self._events.put(Done(call))
             return
-        post = self._posts.setdefault(key, _Post())
+        if (post := self._posts.get(key)) is None:
+            post = self._posts[key] = _Post()
         post.thread.submit(self._try, post, call, task)
 
     def _try(self, post: _Post, call: Call, task: Task) -> None:
@@ -108,11 +108,6 @@ class Local:
     def __enter__(self) -> "Local":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         while self._posts:
             self._posts.popitem()[1].end()

@@ -1,14 +1,12 @@
 """The journal as those see it who only read: the service, while its foreman writes."""
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from coordinator.journal import ROWS, DamagedJournal, JournalHeld, Row, Submitted, row_of
-from workers.errors import CannotBuild
+from coordinator.journal import ROWS, Row, Submitted, row_of, told
 
 _WAIT_SECONDS = 2.0
 
@@ -33,17 +31,8 @@ class Reading:
         if not self.path.exists():
             return []
         address = f"file:{quote(str(self.path.absolute()))}?mode=ro"
-        with self._told(), closing(sqlite3.connect(address, _WAIT_SECONDS, uri=True)) as database:
+        with (
+            told(self.path),
+            closing(sqlite3.connect(address, _WAIT_SECONDS, uri=True)) as database,
+        ):
             return database.execute(query, values).fetchall()
-
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.OperationalError as error:
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-                raise JournalHeld(f"the journal {self.path} is held by another program") from error
-            raise CannotBuild(f"cannot read the journal {self.path}: {error}") from error
-        except sqlite3.DatabaseError as error:
-            raise DamagedJournal(f"the journal {self.path} is damaged: {error}") from error

@@ -1,13 +1,18 @@
 """Building small tables in a directory of one's own, and what then lies in it."""
 
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from coordinator.build import build
 from coordinator.request import Event, Planned, Request, Started
 from workers.material import Material
-from workers.table import PLAIN, Identity, Table
-from workers.writing import encode, publish, schema_of
+from workers.table import PLAIN, Counts, Identity, Table
+from workers.whole import whole_file
+from workers.writing import Part, encode, end_of, head_of, schema_of, write_blocks
 
 CLOSURE = ("KQvKR", "KQvK", "KRvK")
 
@@ -58,6 +63,18 @@ def copied(tables: Path, out: Path, *names: str) -> Path:
     for name in names or CLOSURE:
         shutil.copy(tables / f"{name}.dtc.arrow", out)
     return out
+
+
+def publish(
+    path: Path, identity: Identity, dtype: np.dtype[Any], parts: Iterable[Part], counts: Counts
+) -> None:
+    """A table of whatever parts, which nobody has solved."""
+    schema = schema_of(identity, dtype)
+    head = head_of(schema)
+    with whole_file(path) as file:
+        file.write(head)
+        blocks = write_blocks(file, parts)
+        file.write(end_of(head, schema, identity, blocks, counts).data)
 
 
 def replace(path: Path, counts: dict[str, object]) -> str:

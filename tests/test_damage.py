@@ -11,6 +11,7 @@ from types import ModuleType
 
 import pyarrow as pa
 import pytest
+from building import publish
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +20,7 @@ from workers.errors import DamagedTable, ForeignTable
 from workers.table import PLAIN, Identity, Table
 from workers.threads import Threads
 from workers.verify import verify
-from workers.writing import encode, publish, schema_of
+from workers.writing import encode, schema_of
 
 FOUR_MEN = "KRvKN.dtc.arrow"
 THREE_MEN = "KRvK.dtc.arrow"

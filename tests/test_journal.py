@@ -16,7 +16,7 @@ from toys import slow_twin
 
 from coordinator.commands import Became, Do, PassCommitted, Record, TablePublished
 from coordinator.events import Admitted, CancelRequested, NodesJoined, Restarted
-from coordinator.journal import DamagedJournal, Journal, JournalHeld, advance, resumed
+from coordinator.journal import DamagedJournal, Journal, JournalHeld, advance
 from coordinator.state import Build, State
 from coordinator.step import step
 from workers.errors import CannotBuild
@@ -114,8 +114,10 @@ def test_unfinished_builds_are_resumed_with_workers_of_a_new_incarnation(path: P
         journal.submit("cancelled", "2", "{}")
         advance(journal, Build("cancelled"), CancelRequested())
     with Journal(path) as journal:
-        ((again, commands),) = resumed(journal)
-        assert again.name == "running"
+        builds = [journal.replay(submitted.name) for submitted in journal.builds()]
+        (unfinished,) = [found for found in builds if not found.state.has_ended]
+        assert unfinished.name == "running"
+        again, commands = advance(journal, unfinished, Restarted())
         assert again == step(build, Restarted())[0]
         assert len(commands) == 3  # two workers released, nodes awaited
         again, commands = advance(journal, again, NodesJoined(tuple(nodes(2))))

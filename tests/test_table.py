@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pytest
 import xxhash
+from building import publish
 from conftest import BUILT
 from disks import files_end_at
 
@@ -27,7 +28,7 @@ from workers.geometry import PAIRS
 from workers.material import Material
 from workers.probe import open_tablebase
 from workers.table import BLOCK, Identity, Packing, Table, Values, rows_of, table_name
-from workers.writing import Part, encode, publish, schema_of
+from workers.writing import Part, encode, schema_of
 
 KQVK = Material.parse("KQvK")
 IDENTITY = Identity(KQVK, "dtc", {})

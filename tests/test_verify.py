@@ -13,6 +13,7 @@ import chess
 import numpy as np
 import pyarrow as pa
 import pytest
+from building import publish
 from numpy.typing import NDArray
 from terminal import kingpair
 
@@ -30,7 +31,7 @@ from workers.table import BLOCK, COLUMNS, PLAIN, Identity, Table
 from workers.threads import Threads
 from workers.verdict import Miscounted, Verdict, Wrong, worded
 from workers.verify import verify
-from workers.writing import encode, publish, schema_of
+from workers.writing import encode, schema_of
 
 # Like men on either side, forced mates, equal sides, captures after which the weaker side is the
 # stronger, and forced conversions.

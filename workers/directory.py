@@ -1,6 +1,6 @@
 """A directory of tables: which there are, by what they are of.
 
-A table that is written anew is another file under the same name, as `publish` puts it there.
+A table that is written anew is another file under the same name.
 """
 
 from contextlib import suppress

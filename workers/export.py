@@ -13,26 +13,22 @@ than four.  The file has its name only once it is whole.
 Cost: without FENs some tens of nanoseconds for each row and thread, with them ten times that.
 """
 
-import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import parquet
 
-from workers.errors import CannotBuild, KingpairError
 from workers.fens import fens_of
 from workers.outcome import Outcome
 from workers.sections import Section, read
 from workers.selection import Selection
-from workers.store import sync_directory
 from workers.table import COLUMNS, Table, Values
 from workers.threads import Threads
-from workers.writing import partial_of
+from workers.whole import whole_file
 
 ROW_GROUP = 1 << 20
 OUTCOMES = (Outcome.LOSS, Outcome.DRAW, Outcome.WIN)
@@ -71,7 +67,7 @@ def schema_of(table: Table, with_fen: bool) -> pa.Schema:
     return pa.schema(fields, {f"kingpair.{key}": value for key, value in known.items()})
 
 
-def _writer(file: IO[bytes], schema: pa.Schema) -> parquet.ParquetWriter:
+def _writer(file: BinaryIO, schema: pa.Schema) -> parquet.ParquetWriter:
     return parquet.ParquetWriter(
         file,
         schema,
@@ -123,32 +119,3 @@ def row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatc
             rows += batch.num_rows
     if group:
         yield group
-
-
-# ---- all or nothing ----
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file that has its name once all of it is written, and of which else nothing is left."""
-    partial = partial_of(path)
-    try:
-        if path.exists() and not path.is_file():
-            raise CannotBuild(f"cannot write {path}: it is no file; choose another name")
-        with open(partial, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-        sync_directory(path.parent)
-    except KingpairError:
-        # A damaged table is an OSError too, and none of the file's.
-        raise
-    except OSError as error:
-        reason = error.strerror or error
-        raise CannotBuild(
-            f"cannot write {path}: {reason}; make room or choose another place"
-        ) from error
-    finally:
-        with suppress(OSError):
-            partial.unlink()

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -327,12 +326,7 @@ class Tablebase:
     def __enter__(self) -> "Tablebase":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -9,9 +9,7 @@ unless it is its own mirror image: there two namings can be each other's mirror 
 once.  Such positions have both kings on the diagonal, so only those partitions are read.
 """
 
-import os
 from collections.abc import Iterator
-from contextlib import suppress
 from math import factorial, prod
 from pathlib import Path
 from typing import NamedTuple
@@ -23,11 +21,10 @@ from pyarrow import parquet
 
 from workers import _kernels
 from workers.domain import Domain, domain_of, labelled_weights
-from workers.errors import CannotBuild
 from workers.geometry import DIAGONAL
 from workers.material import STRONGER, WEAKER, Material
 from workers.table import COLUMNS, Counts, Table
-from workers.writing import partial_of
+from workers.whole import whole_file
 
 RESULTS = ("win", "loss", "draw", "illegal")
 
@@ -84,16 +81,8 @@ def arrow_table(material: Material, metric: str, counts: Counts) -> pa.Table:
 
 
 def write_parquet(path: Path, rows: pa.Table) -> None:
-    """All of it under its name, or nothing."""
-    partial = partial_of(path)
-    try:
-        partial.write_bytes(parquet_of(rows))
-        os.replace(partial, path)
-    except OSError as error:
-        with suppress(OSError):
-            partial.unlink()
-        message = f"cannot write {path}: {error.strerror or error}; choose another file"
-        raise CannotBuild(message) from error
+    with whole_file(path) as file:
+        parquet.write_table(rows, file)
 
 
 def parquet_of(rows: pa.Table) -> pa.Buffer:

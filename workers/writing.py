@@ -1,4 +1,4 @@
-"""Writing a table: blocks into record batches, batches into a file, the file under its name.
+"""Writing a table: blocks into record batches, batches into a file.
 
     file  = head | batches | end
     head  = magic | the schema
@@ -13,7 +13,6 @@ import json
 import os
 import struct
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import flatbuffers
@@ -22,7 +21,6 @@ import pyarrow as pa
 
 from workers.errors import CannotBuild
 from workers.seal import UNSEALED, digest_of, seal
-from workers.store import sync_directory
 from workers.table import (
     BLOCK,
     COLUMNS,
@@ -121,39 +119,11 @@ def _message_size(data: pa.Buffer) -> int:
 # ---- the file ----
 
 
-def publish(
-    path: Path, identity: Identity, dtype: np.dtype[Any], parts: Iterable[Part], counts: Counts
-) -> None:
-    """Write a table under a temporary name, sync it, and give it its name: all of it or nothing.
-
-    `counts` may be completed while `parts` is consumed; it is read after the last of them.
-    """
-    partial, schema = partial_of(path), schema_of(identity, dtype)
-    head = head_of(schema)
-    try:
-        with open(partial, "wb") as file:
-            file.write(head)
-            blocks = write_blocks(file, parts)
-            file.write(end_of(head, schema, identity, blocks, counts).data)
-            sync(file)
-        os.replace(partial, path)
-        sync_directory(path.parent)
-    except OSError as error:
-        raise cannot_write(path, error) from error
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def cannot_write(path: Path | str, error: OSError) -> CannotBuild:
+def cannot_write(path: str, error: OSError) -> CannotBuild:
     return CannotBuild(
         f"cannot write {path}: {error.strerror or error}; make room or choose another --out, "
         "then run the same command again"
     )
-
-
-def partial_of(path: Path) -> Path:
-    """The temporary name of a file that is being written."""
-    return path.with_name(path.name + ".partial")
 
 
 def sync(file: BinaryIO) -> None:
