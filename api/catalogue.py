@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from api.figures import Listed, legal, listed, longest_win, total
+from workers.directory import stamp
 from workers.table import COLUMNS, Counts, Table, rows_of
 
 Json = dict[str, Any]
@@ -39,15 +40,14 @@ class Catalogue:
     """The list of all tables.  A file is opened once, and again when it is another."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[Path, int, int], Json] = {}
+        self._known: dict[tuple[Path | int, ...], Json] = {}
 
     def of(self, paths: Iterable[Path]) -> list[Json]:
         """By men, name and metric; those that were deleted meanwhile are left out."""
         known = {}
         for path in paths:
             with suppress(FileNotFoundError):
-                found = path.stat()
-                key = (path, found.st_ino, found.st_mtime_ns)
+                key = stamp(path)
                 known[key] = self._known.get(key) or _summary_of(path)
         self._known = known  # at once: others may be asking
         return sorted(known.values(), key=lambda e: (e["men"], e["material"], e["metric"]))

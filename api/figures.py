@@ -9,7 +9,7 @@ from coordinator.domains import Node
 from coordinator.plan import Estimate
 from coordinator.plan import gib as size
 from coordinator.schedule import Room
-from workers.directory import opened
+from workers.directory import called, glanced, opened, size_of
 from workers.errors import DamagedTable, ForeignTable
 from workers.limits import memory
 from workers.material import Material
@@ -167,10 +167,10 @@ class Listed(NamedTuple):
 
 
 def listed(paths: Iterable[Path], verify: bool) -> Iterator[Listed]:
-    """Each table opened, and read whole if it is to be verified."""
+    """What each table says of itself; it is read whole if it is to be verified."""
     for path in paths:
         try:
-            table = opened(path)
+            table = opened(path) if verify else glanced(path)
             if verify:
                 read_whole(table)
             yield Listed(path, table, None)
@@ -201,7 +201,7 @@ def tables_text(found: Sequence[Listed], verified: bool) -> Iterator[str]:
 def _table_row(entry: Listed) -> tuple[str, ...]:
     table = entry.table
     if table is None:
-        return entry.path.name.split(".")[0], "", size(entry.path.stat().st_size), "unusable"
+        return entry.path.name.split(".")[0], "", size(size_of(entry.path)), "unusable"
     longest = longest_win(table.counts)
     sides = [table.counts[name] for name in COLUMNS]
     drawn = percent(sum(side["draw"] for side in sides), sum(map(legal, sides)))
@@ -228,9 +228,9 @@ def tables_json(found: Sequence[Listed]) -> list[dict[str, Any]]:
 def _table_json(entry: Listed) -> dict[str, Any]:
     table = entry.table
     if table is None:
-        return {"path": str(entry.path), "problem": str(entry.problem)}
+        return {"path": called(entry.path), "problem": str(entry.problem)}
     return {
-        "path": str(entry.path),
+        "path": called(entry.path),
         "material": str(table.material),
         "metric": table.metric,
         "men": table.material.men,

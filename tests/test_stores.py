@@ -17,7 +17,8 @@ import pyarrow.fs as pafs
 import pytest
 from building import CLOSURE, built, finished, started, untimed
 from objects import BUCKET, Objects, objects
-from terminal import kingpair, said
+from services import client_of, got
+from terminal import kingpair, said, told
 from test_cluster import needs_cluster, on_loopback
 
 from coordinator.request import Committed
@@ -356,6 +357,24 @@ def test_tables_of_a_store_can_be_asked(lab: Objects, prefix: str, tables: Path)
         assert lab.asked == []
     shown_ = said("tables", "--tables", lab.uri(prefix))
     assert all(name in shown_ for name in CLOSURE)
+
+
+def test_what_the_tables_of_a_store_say_of_themselves_is_read_without_the_rest(
+    lab: Objects, prefix: str, tables: Path
+) -> None:
+    for name, data in finished(tables).items():
+        lab.put(f"{prefix}/{name}", data)
+    where = Path(lab.uri(prefix))
+    with client_of(tables) as here, client_of(where) as there:
+        found, of_all = (got(each, "/api/v1/tables")["tables"] for each in (there, here))
+    assert found == [entry for entry in of_all if entry["material"] in CLOSURE]
+    assert {entry["material"] for entry in found} == set(CLOSURE)
+    listed = told("tables", "--tables", where, "--json")
+    assert {entry["path"] for entry in listed} == {
+        f"s3://{BUCKET}/{prefix}/{name}" for name in finished(tables)
+    }
+    store = store_at(where)
+    assert not any(store.copy_of(name).exists() for name in store.names(""))
 
 
 def test_a_table_that_is_replaced_in_a_store_is_read_anew(

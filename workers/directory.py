@@ -10,7 +10,7 @@ from pathlib import Path
 from workers.errors import BadMaterial
 from workers.material import Material
 from workers.metric import Metric
-from workers.store import Store, store_at, uri_of
+from workers.store import Store, shown, store_at, uri_of
 from workers.table import Table
 
 Key = tuple[Metric, int]
@@ -51,6 +51,33 @@ def is_there(directory: Path) -> bool:
 def opened(path: Path) -> Table:
     """A table of a directory; of a store, a copy of it here."""
     return Table(path if uri_of(path) is None else _store(path.parent).fetch(path.name))
+
+
+def glanced(path: Path) -> Table:
+    """A table of which nothing is wanted but what it says of itself: a store need not deliver all
+    of it.
+    """
+    return Table(Path(called(path)), _store(path.parent).reading(path.name))
+
+
+def called(path: Path) -> str:
+    """A table as it may be shown: there may be a key in a URI."""
+    return f"{shown(path.parent)}/{path.name}"
+
+
+def size_of(path: Path) -> int:
+    """In bytes; of a file that need not be a table."""
+    return int(_store(path.parent).reading(path.name).size())
+
+
+def stamp(path: Path) -> tuple[Path | int, ...]:
+    """Other than before if another table has the name; FileNotFoundError if none has."""
+    store = _store(path.parent)
+    place = store.copy_of(path.name)
+    if not store.is_local:
+        return (place,)  # which says when it was written
+    found = place.stat()
+    return place, found.st_ino, found.st_mtime_ns
 
 
 def changed(table: Table, path: Path | None) -> bool:

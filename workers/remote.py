@@ -139,6 +139,10 @@ class RemoteStore:
         name: str = info.path.removeprefix(f"{self._base}/")
         return self.root / "cache" / f"{info.size:x}.{info.mtime_ns or 0:x}" / name
 
+    def reading(self, name: str) -> Any:
+        with self._told(name):
+            return self._files.open_input_file(self._at(name))
+
     def draft(self, name: str) -> Path:
         place = self.here(name)
         if name not in self._kept:

@@ -27,7 +27,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from workers.errors import CannotBuild
@@ -55,6 +55,9 @@ class Store(Protocol):
 
     def copy_of(self, name: str) -> Path:
         """What `fetch` would have given when the store's names were last listed."""
+
+    def reading(self, name: str) -> Any:
+        """A file of pyarrow's, of which no more is read than is asked for."""
 
     def has(self, name: str) -> bool: ...
     def names(self, folder: str) -> list[str]:
@@ -135,6 +138,11 @@ class LocalStore:
         return self.root / name
 
     fetch = copy_of = draft = gather = here
+
+    def reading(self, name: str) -> Any:
+        import pyarrow as pa  # takes longer to load than most commands to run
+
+        return pa.memory_map(str(self.here(name)))
 
     def has(self, name: str) -> bool:
         return self.here(name).exists()

@@ -172,8 +172,10 @@ class _Footer(NamedTuple):
 class Table:
     """A finished table, opened and checked: memory-mapped, its blocks decoded when asked for."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, file: pa.NativeFile | None = None) -> None:
+        """A `file` that pyarrow has opened elsewhere can be asked what the table says of itself."""
         self.path = path
+        self._file: pa.NativeFile = file
         # For threads that share it: a reader of Arrow is not promised to bear two at once.
         self.lock = Lock()
         try:
@@ -188,9 +190,11 @@ class Table:
         self._slots = 64 ** len(self.material.letters)
 
     def _open(self) -> None:
-        self._file = pa.memory_map(str(self.path))
         # A table that is written anew is another file under the same name.
-        self.inode = self.path.stat().st_ino
+        self.inode = self.path.stat().st_ino if self._file is None else 0
+        if self._file is None:
+            self._file = pa.memory_map(str(self.path))
+        self.bytes: int = self._file.size()
         self._readers = [self._reader(column) for column in range(len(COLUMNS))]
         schema, footer = self._readers[0].schema, _Footer.of(self._readers[0].metadata)
         if footer.seal is None and footer.layout == LAYOUT:
@@ -304,10 +308,6 @@ class Table:
         if (block, side) not in self._shared:
             self._shared[block, side] = self.block(block, side)
         return self._shared[block, side]
-
-    @property
-    def bytes(self) -> int:
-        return self.path.stat().st_size
 
     def close(self) -> None:
         self._readers.clear()

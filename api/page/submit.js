@@ -147,11 +147,11 @@ function numbers({ materials }) {
     make('table', {}, make('thead', {}, make('tr', {}, head)), make('tbody', {}, materials.filter(({ exists }) => !exists).map(row))));
 }
 
-/** Memory and disk against what is free. */
+/** Memory and disk against what is free, as far as that is known: a store need not tell. */
 export function needs({ totals, room }) {
   const need = (name, bytes, free) => {
-    const text = `${size(bytes)} of ${size(free)} free`;
-    return make('div', { class: 'need' }, make('b', {}, name), meter(bytes, free, name, text), make('span', {}, text));
+    const text = free === null ? size(bytes) : `${size(bytes)} of ${size(free)} free`;
+    return make('div', { class: 'need' }, make('b', {}, name), free === null ? null : meter(bytes, free, name, text), make('span', {}, text));
   };
   return make('div', { class: 'needs' },
     need('Memory', totals.memory_bytes, room.memory_bytes),

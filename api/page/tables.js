@@ -5,7 +5,7 @@ import { chart, fitted } from './chart.js';
 import { agreed } from './confirm.js';
 import { make } from './make.js';
 import { ask, save, tell } from './service.js';
-import { METRICS, colour, moves, number, share, size } from './words.js';
+import { METRICS, colour, moves, number, plural, share, size } from './words.js';
 
 let shown = 0; // which question the view is waiting for
 
@@ -43,7 +43,7 @@ async function list() {
   if (!tables.length) return empty();
   const men = grouped(tables, (table) => table.men);
   const bytes = tables.reduce((sum, table) => sum + (table.bytes ?? 0), 0);
-  const head = make('div', { class: 'head' }, make('h1', {}, 'Tables'), make('p', {}, `${number(tables.length)} tables, ${size(bytes)}. Each knows every position of its men.`));
+  const head = make('div', { class: 'head' }, make('h1', {}, 'Tables'), make('p', {}, `${plural(tables.length, 'table')}, ${size(bytes)}. Each knows every position of its men.`));
   return [head, ...[...men].map(([n, some]) => make('section', { class: 'wave' }, make('h2', {}, `${n} men`), make('div', { class: 'cards' }, [...grouped(some, (table) => table.material).values()].map(card))))];
 }
 
