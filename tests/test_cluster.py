@@ -13,6 +13,7 @@ import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import child
 import pytest
@@ -71,6 +72,14 @@ def on_loopback(
     )
 
 
+def lines_of(home: Path, script: str, *words: str, status: int = 0, **around: Any) -> list[str]:
+    """What one of the scripts beside this file prints."""
+    path = str(Path(__file__).with_name(script))
+    done = on_loopback(home, sys.executable, path, *words, **around)
+    assert done.returncode == status, done.stderr[-3000:]
+    return done.stdout.splitlines()
+
+
 @needs_cluster
 @pytest.mark.slow
 def test_a_cluster_of_ones_own_listens_on_loopback_alone(tmp_path: Path) -> None:
@@ -90,19 +99,15 @@ def test_a_cluster_of_ones_own_lets_no_stranger_in(tmp_path: Path) -> None:
 
 
 def guarded(home: Path, what: str, network: str = ":") -> str:
-    script = str(Path(__file__).with_name("guarded.py"))
     trusting = {"RAY_AUTH_MODE": "disabled"}
-    done = on_loopback(home, sys.executable, script, what, network=network, settings=trusting)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout.strip().splitlines()[-1]
+    lines = lines_of(home, "guarded.py", what, network=network, settings=trusting)
+    return [line for line in lines if line][-1]
 
 
 def clustered(home: Path, out: Path, workers: int, *harms: str, status: int = 0) -> dict[str, str]:
     """What was noticed in each build; the lines of Ray's own are passed over."""
-    script = str(Path(__file__).with_name("clustered.py"))
-    done = on_loopback(home, sys.executable, script, str(out), str(workers), *harms)
-    assert done.returncode == status, done.stderr[-3000:]
-    built = [line.split() for line in done.stdout.splitlines() if line.startswith("built ")]
+    lines = lines_of(home, "clustered.py", str(out), str(workers), *harms, status=status)
+    built = [line.split() for line in lines if line.startswith("built ")]
     return {name: noticed for _, name, noticed, _ in built}
 
 
@@ -183,10 +188,8 @@ def test_a_build_of_the_service_goes_on_when_the_head_is_there_again(
     tables: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "out").mkdir()
-    script = str(Path(__file__).with_name("heads.py"))
-    done = on_loopback(tmp_path, sys.executable, script, str(tmp_path / "out"))
-    assert done.returncode == 0, done.stderr[-3000:]
-    said = dict(line.split(" ", 1) for line in done.stdout.splitlines())
+    lines = lines_of(tmp_path, "heads.py", str(tmp_path / "out"))
+    said = dict(line.split(" ", 1) for line in lines)
     assert said["cluster"].startswith("no cluster at 127.0.0.1:6379: ")
     assert said["state"] == "queued"
     assert said["idle"] == "['ready', 'degraded', 'ready']"
@@ -196,10 +199,7 @@ def test_a_build_of_the_service_goes_on_when_the_head_is_there_again(
 def happened(home: Path, what: str) -> list[str]:
     """What was told of a build on several raylets."""
     (home / "out").mkdir()
-    script = str(Path(__file__).with_name("raylets.py"))
-    done = on_loopback(home, sys.executable, script, str(home / "out"), what)
-    assert done.returncode == 0, done.stderr[-3000:]
-    lines = done.stdout.splitlines()
+    lines = lines_of(home, "raylets.py", str(home / "out"), what)
     return [line.strip() for line in lines if line.startswith(("noticed", "failed"))]
 
 
@@ -227,11 +227,9 @@ def test_a_host_that_is_cut_off_in_the_middle_of_a_pass_is_done_without(
     """And used again once it is back."""
     for name in ("cut", "back"):
         (tmp_path / name).mkdir()
-    script = str(Path(__file__).with_name("hosts.py"))
     settings = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a" * 64}
-    done = on_loopback(tmp_path, sys.executable, script, str(tmp_path), settings=settings)
-    assert done.returncode == 0, done.stderr[-3000:]
-    lines = [line.split() for line in done.stdout.splitlines()]
+    printed = lines_of(tmp_path, "hosts.py", str(tmp_path), settings=settings)
+    lines = [line.split() for line in printed]
     (noticed,) = [set(line[1:]) for line in lines if line[:1] == ["built"]]
     assert noticed & {"NodeLeft", "WorkerLost"}
     assert ["back", *(f"10.77.0.{number}" for number in (1, 2, 3))] in lines
@@ -246,10 +244,7 @@ def test_a_host_that_is_cut_off_in_the_middle_of_a_pass_is_done_without(
 def hindered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
     """Where the builds were, and what came of each."""
     home = tmp_path_factory.mktemp("hindered")
-    script = str(Path(__file__).with_name("hindered.py"))
-    done = on_loopback(home, sys.executable, script, str(home))
-    assert done.returncode == 0, done.stderr[-3000:]
-    lines = [line.partition(" ") for line in done.stdout.splitlines()]
+    lines = [line.partition(" ") for line in lines_of(home, "hindered.py", str(home))]
     return home, {name: said for name, _, said in lines if name in HINDRANCES}
 
 

@@ -21,9 +21,7 @@ def test_a_cluster_that_is_too_small_is_told_and_not_begun_with(tmp_path: Path) 
         {command} estimate KRBvKBN KQvKR {at} || exit 101
         {command} build KRBvKBN --out {tmp_path}/out {at}
     """
-    done = on_loopback(
-        tmp_path, "unshare", "-pf", "--kill-child", "--mount-proc", "sh", "-c", script
-    )
+    done = on_loopback(tmp_path, "sh", "-c", script)
     assert done.returncode == 5, done.stderr[-2000:]
     last = [line.split() for line in done.stdout.splitlines() if line.startswith("KRBvKBN")][-1]
     assert last[:4] == ["KRBvKBN", "1", "4.6", "GiB"]

@@ -19,7 +19,7 @@ from building import CLOSURE, built, finished, started, untimed
 from objects import BUCKET, Objects, objects
 from services import client_of, got
 from terminal import kingpair, said, told
-from test_cluster import needs_cluster, on_loopback
+from test_cluster import lines_of, needs_cluster
 
 from coordinator.request import Committed
 from workers import remote
@@ -402,8 +402,6 @@ def test_a_store_without_tables_says_so(lab: Objects, prefix: str) -> None:
 @pytest.mark.slow
 def test_actors_write_their_own_parts_into_a_store(tables: Path, tmp_path: Path) -> None:
     """Each of two workers its logs of each colour, under names of their own; then the tables."""
-    script = str(Path(__file__).with_name("stored.py"))
-    done = on_loopback(tmp_path, sys.executable, script, str(tables), "KQvKR")
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.splitlines()[-1] == "held 3 and 3 differ 0 logs 4"
+    printed = lines_of(tmp_path, "stored.py", str(tables), "KQvKR")
+    assert printed[-1] == "held 3 and 3 differ 0 logs 4"
     assert list((tmp_path / ".cache" / "kingpair").rglob("*.log")) == []

@@ -9,7 +9,7 @@ Cost: a byte written per decided position and one per row that is none; the rest
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,6 @@ from workers.history import History
 from workers.material import STRONGER, WEAKER, Material
 from workers.passlog import Found, Stream
 from workers.position import EMPTY, Colour, Position
-from workers.share import WHOLE
 from workers.table import (
     BLOCK,
     COLUMNS,
@@ -69,7 +68,7 @@ class Painter:
     logs: Logs
     threads: Threads
     packing: Packing
-    partitions: Chunk = field(default_factory=lambda: WHOLE.own)
+    partitions: Chunk
 
     def __post_init__(self) -> None:
         self.dtype = dtype_of(self.logs)

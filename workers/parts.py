@@ -20,7 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workers.painting import Longest, Painter, counts_of
+from workers.domain import Domain
+from workers.painting import Logs, Longest, Painter, counts_of, dtype_of
 from workers.passtimes import write_times
 from workers.store import Store
 from workers.table import Identity
@@ -76,7 +77,8 @@ def join(
     name: str,
     parts: Sequence[str],
     joined: str,
-    painter: Painter,
+    domain: Domain,
+    logs: Logs,
     identity: Identity,
 ) -> None:
     """Make the table of its parts and give it its name; `joined` is this incarnation's part 0."""
@@ -96,22 +98,22 @@ def join(
             file.seek(0)
             head = file.read(notes[0].bytes - sum(b.metadata + b.body for b in notes[0].batches))
             file.seek(0, os.SEEK_END)
-            end = _end(head, painter, identity, notes)
+            end = _end(head, domain, logs, identity, notes)
             file.write(end.data)
             sync(file)
-        write_times(store, name, end.digest, painter.logs)
+        write_times(store, name, end.digest, logs)
         store.rename(joined, name)
     except OSError as error:
         raise cannot_write(f"{store}/{name}", error) from error
 
 
-def _end(head: bytes, painter: Painter, identity: Identity, notes: Sequence[Note]) -> End:
+def _end(head: bytes, domain: Domain, logs: Logs, identity: Identity, notes: Sequence[Note]) -> End:
     blocks, longest = Blocks([], []), _merged(notes)
     for note in notes:
         blocks.extend(Blocks(note.batches, note.digests))
     legal = np.sum([note.legal for note in notes], axis=0)
-    counts = counts_of(painter.domain, painter.logs, [int(n) for n in legal], longest)
-    return end_of(head, schema_of(identity, painter.dtype), identity, blocks, counts)
+    counts = counts_of(domain, logs, [int(n) for n in legal], longest)
+    return end_of(head, schema_of(identity, dtype_of(logs)), identity, blocks, counts)
 
 
 def _merged(notes: Sequence[Note]) -> Longest:

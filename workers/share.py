@@ -25,8 +25,12 @@ class Share:
         assert len(owners) == len(PAIRS), "an owner for each partition"
         self.owners, self.number = owners, number
         self.own = np.flatnonzero(np.array(owners) == number).astype(np.int16)
-        around = {q for p in map(int, self.own) for q in neighbours()[p]}
-        self.halo = np.array(sorted(around - set(map(int, self.own))), np.int16)
+
+    @cached_property
+    def halo(self) -> Pairs:
+        own = set(map(int, self.own))
+        around = {q for p in own for q in neighbours()[p]}
+        return np.array(sorted(around - own), np.int16)
 
     @cached_property
     def places(self) -> Pairs:

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workers.analysis import Analysis, Findings, Parcel
 from workers.domain import Domain, domain_of
@@ -151,7 +150,8 @@ class Worker:
         self._put_away()
         self._exits = None
         pairs = np.array(partitions, np.int16)
-        painter = self._painter(written, pairs)
+        logs = self._histories(written)
+        painter = Painter(self._whole, logs, self._threads, self._packing, pairs)
         name = self._workshop.part(part, self.incarnation)
         return write_part(self._tables.store, name, painter, self._identity, is_first=part == 0)
 
@@ -162,15 +162,14 @@ class Worker:
         name = self._tables.name_of(self.material)
         names = [self._workshop.part(part, at) for part, at in enumerate(parts)]
         joined = self._workshop.part(0, self.incarnation)
-        painter = self._painter(written, self._whole.share.own)
-        join(self._tables.store, name, names, joined, painter, self._identity)
+        logs = self._histories(written)
+        join(self._tables.store, name, names, joined, self._whole, logs, self._identity)
         self._tables.forget(self.material)
         table = self._tables.columns(self.material)
         return table.bytes, table.digest
 
-    def _painter(self, written: Sequence[tuple[int, Written]], pairs: NDArray[np.int16]) -> Painter:
-        logs = {winner: self._history(winner, of) for winner, of in written}
-        return Painter(self._whole, logs, self._threads, self._packing, pairs)
+    def _histories(self, written: Sequence[tuple[int, Written]]) -> dict[int, History]:
+        return {winner: self._history(winner, of) for winner, of in written}
 
     def verify(self) -> None:
         verified(self._tables, self.material, self._threads)
