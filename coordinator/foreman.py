@@ -417,7 +417,7 @@ class Foreman:
             if not self._paused():
                 return
         if not is_full(self._place.out):
-            with self._changed:
+            with self._changed, suppress(CannotBuild):  # if the journal is held: the next time
                 for story in self._paused():
                     self._note(story.name, Became(State.QUEUED, "there is room on the disk again"))
 

@@ -306,6 +306,29 @@ def test_a_journal_that_is_held_halts_builds_until_it_is_free(
         foreman.stop()
 
 
+def test_a_paused_build_goes_on_although_the_journal_was_held_when_it_could(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    monkeypatch.setattr("coordinator.journal._WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(foremen, "WAIT_SECONDS", 0.05)
+    with foreman_at(out, start=False) as foreman:
+        foreman.submit(QUEEN)
+    with Journal(out / JOURNAL) as journal:
+        journal.note("b1", [Became(State.PAUSED, "as if")], synced=True)
+    with foreman_at(out, start=False) as foreman:
+        holder = sqlite3.connect(out / JOURNAL, isolation_level=None)
+        holder.execute("begin immediate")
+        foreman.start()
+        for _ in range(5):  # in between it is the foreman's turn
+            with pytest.raises(CannotBuild, match="held by another program"):
+                foreman.submit(ROOK)
+        holder.execute("rollback")
+        holder.close()
+        assert ended(out, "b1").state is State.SUCCEEDED
+        foreman.stop()
+
+
 FULL = """
 import subprocess, sys, pathlib
 sys.path[:0] = sys.argv[2:]
