@@ -154,7 +154,7 @@ def _exchanged(out: Path, name: str, threads: int) -> Figure:
     material, passes = Material.parse(name), list[Committed]()
 
     def listen(event: Event) -> None:
-        if isinstance(event, Committed) and event.material == material:
+        if isinstance(event, Committed) and event.subject.material == material:
             passes.append(event)
 
     request = Request(
@@ -229,7 +229,7 @@ def _build(
 ) -> None:
     materials = tuple(map(Material.parse, names))
     request = Request(
-        materials, out, metric, threads=threads, force=force, compact=compact, verify=False
+        materials, out, (metric,), threads=threads, force=force, compact=compact, verify=False
     )
     build(request, lambda event: None)
 

@@ -4,7 +4,6 @@ What these import is imported when they run: help and errors come at once.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -82,7 +81,6 @@ def build(
     from api.hiring import hiring
     from api.watching import watching
     from coordinator.build import build as run
-    from coordinator.build import check
     from coordinator.request import Request
 
     flags = {"tables": out, "threads": threads, "memory": memory, "level": level}
@@ -90,6 +88,7 @@ def build(
     request = Request(
         arguments.materials_of(materials or (), men),
         settings.tables,
+        tuple(dict.fromkeys(metric or [Metric.DTC])),
         threads=settings.threads,
         memory=settings.memory,
         resume=resume,
@@ -98,16 +97,12 @@ def build(
         verify=verify,
         workers=settings.workers or 1,
     )
-    metrics = list(dict.fromkeys(metric or [Metric.DTC]))
-    requests = [replace(request, metric=each) for each in metrics]
     try:
-        with hiring(settings.cluster, request.threads, settings.workers) as hire:
-            if len(requests) > 1 and hire is None:
-                check(requests)
-            for each in requests:
-                of_which = each.metric if len(requests) > 1 else None
-                with watching(typer.echo, settings.tables, as_json, of_which) as listen:
-                    run(each, listen, hire)
+        with (
+            hiring(settings.cluster, request.threads, settings.workers) as hire,
+            watching(typer.echo, settings.tables, as_json, request.metrics) as listen,
+        ):
+            run(request, listen, hire)
     except KeyboardInterrupt:
         kept = f"what was committed is kept in {shown(settings.tables)}"
         raise KeyboardInterrupt(f"{kept}, the same command goes on from there") from None
@@ -152,7 +147,7 @@ def estimate(
         from api.hiring import seen
         from coordinator.closure import rooms
 
-        nodes = seen(cluster, settings.threads, metric)
+        nodes = seen(cluster, settings.threads)
         fits = rooms([m for wave in waves for m in wave], metric, nodes)
         text = figures.rooms_text(nodes, fits)
         data |= {"cluster": figures.rooms_json(nodes, fits)}

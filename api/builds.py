@@ -30,6 +30,7 @@ from coordinator.ledger import Chapter, Ledger, Story, Verse
 from coordinator.state import State
 from workers.errors import BadRequest
 from workers.material import Material
+from workers.subject import Subject
 from workers.table import COLUMNS, rows_of
 
 Json = dict[str, Any]
@@ -156,7 +157,7 @@ def _fits(story: Story, asked: Asked) -> bool:
         return False
     if asked.material is None:
         return True
-    built = {name for _, name in story.chapters}
+    built = {chapter.material for chapter in story.chapters.values()}
     return asked.material in built.union(story.wanted.materials)
 
 
@@ -179,81 +180,96 @@ def _number(cursor: str) -> int:
 
 
 class Event(NamedTuple):
-    """What is sent: `number` is a row's, 0 for what is of the moment."""
+    """What is sent: `number` is a row's, 0 for what is of the moment.  Of all that a row says the
+    last alone carries it: who has seen that has seen the others.
+    """
 
     number: int
     name: str
     build: str | None
     data: Json
+    is_last: bool = True
 
     def encoded(self) -> bytes:
-        identity = f"id: {self.number}\n" if self.number else ""
+        identity = f"id: {self.number}\n" if self.number and self.is_last else ""
         data = json.dumps(self.data, separators=(",", ":"))
         return f"{identity}event: {self.name}\ndata: {data}\n\n".encode()
 
 
 def events_of(ledger: Ledger, row: Row) -> Iterator[Event]:
     """What a row says, to whoever watches."""
-    name, _, part = row.build.partition(".")
-    story = ledger.stories.get(name)
+    story = ledger.stories.get(row.build)
     if story is None:
         return
-    metric = story.metric_of(part)
-    head = {"build": name, "time": time_of(row.time)}
-    for kind, data in _said(ledger, story, metric, part, row):
-        yield Event(row.id, kind, name, head | data)
+    head = {"build": row.build, "time": time_of(row.time)}
+    said = list(_said(ledger, story, row))
+    for left, (kind, data) in zip(reversed(range(len(said))), said, strict=True):
+        yield Event(row.id, kind, row.build, head | data, is_last=not left)
 
 
-def _said(
-    ledger: Ledger, story: Story, metric: str, part: str, row: Row
-) -> Iterator[tuple[str, Json]]:
+def _said(ledger: Ledger, story: Story, row: Row) -> Iterator[tuple[str, Json]]:
     match row.record:
         case Became(state, reason):
-            if state == State.SUCCEEDED and part and part != story.wanted.metrics[-1]:
-                return
             ahead = ledger.ahead(story) if state == State.QUEUED else None
             yield "build", {"state": state, "reason": reason, "ahead": ahead}
         case Deleted(reason):
             yield "build", {"state": "deleted", "reason": reason, "ahead": None}
-        case WavesPlanned(waves, present):
-            waved = [list(wave) for wave in waves]
-            yield "planned", {"waves": waved, "exists": list(present), "metric": metric}
+        case WavesPlanned():
+            for metric in story.wanted.metrics:
+                yield "planned", _planned(row.record, metric)
         case PassCommitted():
-            yield "pass", _committed(metric, row.record, ledger.verse(row))
+            yield "pass", _committed(row.record, ledger.verse(row))
         case Assigned(domain):
-            yield _state(domain, metric, "solving")
+            yield _state(domain, "solving")
         case PartWritten(domain, part_number, _, _) if part_number == 0:
-            yield _state(domain, metric, "painting")
+            yield _state(domain, "painting")
         case TablePublished(domain, size):
             if story.wanted.verify:
-                yield _state(domain, metric, "verifying", {"bytes": size})
+                yield _state(domain, "verifying", {"bytes": size})
             else:
-                yield _state(domain, metric, "done", _at_the_end(story, metric, domain))
+                yield _state(domain, "done", _at_the_end(story, domain))
         case TableVerified(domain):
-            yield _state(domain, metric, "done", _at_the_end(story, metric, domain))
+            yield _state(domain, "done", _at_the_end(story, domain))
 
 
-def _state(domain: str, metric: str, state: str, more: Json | None = None) -> tuple[str, Json]:
-    return "material", {"material": domain, "metric": metric, "state": state, **(more or {})}
+def _planned(plan: WavesPlanned, metric: str) -> Json:
+    waves = [_of_metric(wave, metric) for wave in plan.waves]
+    exists = _of_metric(plan.present, metric)
+    return {"waves": [wave for wave in waves if wave], "exists": exists, "metric": metric}
 
 
-def _at_the_end(story: Story, metric: str, domain: str) -> Json:
-    chapter = story.chapters.get((metric, domain))
+def _of_metric(domains: Sequence[str], metric: str) -> list[str]:
+    """The materials of the domains that are for a metric."""
+    found = map(Subject.parse, domains)
+    return [str(subject.material) for subject in found if subject.metric == metric]
+
+
+def _named(domain: str) -> Json:
+    material, metric = Subject.parse(domain)
+    return {"material": str(material), "metric": str(metric)}
+
+
+def _state(domain: str, state: str, more: Json | None = None) -> tuple[str, Json]:
+    return "material", {**_named(domain), "state": state, **(more or {})}
+
+
+def _at_the_end(story: Story, domain: str) -> Json:
+    chapter = story.chapters.get(domain)
     if chapter is None:
         return {}
     found = _material(chapter)
     return {key: found[key] for key in ("bytes", "seconds", "longest", "decided")}
 
 
-def _committed(metric: str, record: PassCommitted, verse: Verse | None) -> Json:
+def _committed(record: PassCommitted, verse: Verse | None) -> Json:
     won, lost = sum(record.won), sum(record.lost)
     found = verse or Verse(0, record.winner, record.depth, won, lost, record.exchanged, 0, 0, 0)
+    named = _named(record.domain)
     return {
-        "material": record.domain,
-        "metric": metric,
+        **named,
         **_pass(found),
         "decided": found.decided if verse else None,
-        "positions": positions(record.domain),
+        "positions": positions(named["material"]),
         "cells": {"won": record.won, "lost": record.lost},
     }
 

@@ -13,6 +13,7 @@ from workers.directory import called, glanced, opened, size_of
 from workers.errors import DamagedTable, ForeignTable
 from workers.limits import memory
 from workers.material import Material
+from workers.subject import Subject
 from workers.table import COLUMNS, Counts, Table
 
 MOVERS = {"white": "White to move", "black": "Black to move"}
@@ -65,13 +66,13 @@ def rooms_text(nodes: Sequence[Node], rooms: Sequence[Room]) -> Iterator[str]:
     yield ""
     cores, memory = sum(n.cores for n in nodes), sum(n.memory for n in nodes)
     yield f"{count(len(nodes), 'node')}, {count(cores, 'core')}, {size(memory)} for workers;"
-    short = [room.name for room in rooms if room.short]
+    short = [_material_of(room) for room in rooms if room.short]
     yield f"too small for {', '.join(short)}." if short else "all of it fits."
 
 
 def _room_row(room: Room) -> tuple[str, ...]:
     lacks = size(room.short) if room.short else "-"
-    return room.name, str(room.workers), size(room.needed), size(room.there), lacks
+    return _material_of(room), str(room.workers), size(room.needed), size(room.there), lacks
 
 
 def rooms_json(nodes: Sequence[Node], rooms: Sequence[Room]) -> dict[str, Any]:
@@ -80,7 +81,7 @@ def rooms_json(nodes: Sequence[Node], rooms: Sequence[Room]) -> dict[str, Any]:
         "fits": not any(room.short for room in rooms),
         "materials": [
             {
-                "material": room.name,
+                "material": _material_of(room),
                 "nodes": room.workers,
                 "memory": room.needed,
                 "there": room.there,
@@ -89,6 +90,10 @@ def rooms_json(nodes: Sequence[Node], rooms: Sequence[Room]) -> dict[str, Any]:
             for room in rooms
         ],
     }
+
+
+def _material_of(room: Room) -> str:
+    return str(Subject.parse(room.name).material)
 
 
 # ---- stats ----

@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING
 import typer
 
 from workers.errors import CannotBuild
-from workers.metric import Metric
 
 if TYPE_CHECKING:
     from coordinator.crew import Hire
     from coordinator.domains import Node
 
 
-def seen(cluster: str, cores: int, metric: Metric) -> "tuple[Node, ...]":
+def seen(cluster: str, cores: int) -> "tuple[Node, ...]":
     """The nodes of a cluster; CannotBuild if there are none."""
     from coordinator.crew import Site
-    from workers.workshop import Tables
+    from workers.workshop import Library
 
     with hiring(cluster, cores, None) as hire:
         assert hire is not None
-        with hire(Site("", metric, False), Tables(Path(), metric)) as crew:
+        with hire(Site("", False), Library(Path())) as crew:
             if not crew.nodes:
                 raise CannotBuild(f"the cluster {cluster} has no node with a core to spare")
             return crew.nodes
@@ -44,4 +43,4 @@ def hiring(cluster: str | None, cores: int, workers: int | None) -> "Iterator[Hi
             f"--cluster needs {error.name}; install kingpair[cluster], on every node"
         ) from error
     with connected(cluster, cores):
-        yield lambda site, tables: RayCrew(site, workers, Limits())
+        yield lambda site, library: RayCrew(site, workers, Limits())

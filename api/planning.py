@@ -3,42 +3,49 @@ what is there already, and whether it fits.
 """
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from api.figures import disk
-from coordinator.closure import sorted_out
+from coordinator.closure import estimates, sorted_out, subjects
 from coordinator.forecast import Range, total, unseen
-from coordinator.plan import Estimate, estimate, waves
+from coordinator.plan import Estimate, waves
 from coordinator.plan import gib as size
 from coordinator.request import Request
 from coordinator.wanted import Wanted, parsed
 from workers.errors import DamagedTable, ForeignTable
 from workers.limits import memory
-from workers.material import Material
 from workers.metric import Metric
 from workers.store import store_at, uri_of
-from workers.workshop import Tables
+from workers.subject import Subject
+from workers.workshop import Library
 
 Json = dict[str, Any]
 
 
+class Entry(NamedTuple):
+    """A table that a build is to leave behind."""
+
+    subject: Subject
+    estimate: Estimate
+    exists: bool
+
+    def seconds(self, threads: int) -> Range:
+        material, metric = self.subject
+        return Range(0.0, 0.0) if self.exists else unseen(str(material), metric, threads)
+
+
 def planned(wanted: Wanted, out: Path, threads: int, cap: int | None) -> Json:
     """The plan of a build as JSON."""
-    entries = [
-        entry
-        for metric in wanted.metrics
-        for entry in _of_metric(wanted, Metric(metric), out, threads)
-    ]
-    todo = [e for e, metric, exists in entries if not exists]
+    entries = _entries(wanted, out, threads)
     room = {"memory_bytes": cap or memory().bytes, "disk_bytes": _free(out)}
-    totals = _totals(entries, todo, threads)
+    totals = _totals(entries, threads)
     reasons = list(_reasons(totals, room))
     return {
-        "materials": [_material(*entry, threads) for entry in entries],
+        "materials": [_material(entry, threads) for entry in entries],
         "waves": _waves(wanted),
         "totals": totals,
         "room": room,
@@ -47,40 +54,40 @@ def planned(wanted: Wanted, out: Path, threads: int, cap: int | None) -> Json:
     }
 
 
-def _of_metric(
-    wanted: Wanted, metric: Metric, out: Path, threads: int
-) -> Iterable[tuple[Estimate, Metric, bool]]:
+def _entries(wanted: Wanted, out: Path, threads: int) -> list[Entry]:
+    metrics = tuple(map(Metric, wanted.metrics))
     materials = parsed(wanted.materials)
-    request = Request(materials, out, metric, threads=threads, force=wanted.force)
-    there = _there(request)
-    for wave in waves(materials):
-        for material in wave:
-            yield estimate(material, threads, metric), metric, material in there
+    request = Request(materials, out, metrics, threads=threads, force=wanted.force)
+    there, every = _there(request), subjects(request)
+    return [
+        Entry(subject, needed, subject in there)
+        for subject, needed in zip(chain(*every), estimates(request, every), strict=True)
+    ]
 
 
-def _there(request: Request) -> set[Material]:
+def _there(request: Request) -> set[Subject]:
     if uri_of(request.out) is None and not request.out.is_dir():
         return set()
-    with closing(Tables(request.out, request.metric)) as tables:
+    with closing(Library(request.out)) as library:
         try:
-            return set(sorted_out(request, tables)[1])
+            return set(sorted_out(request, library)[1])
         except (DamagedTable, ForeignTable):
             return set()  # the build will say which one
 
 
-def _material(e: Estimate, metric: Metric, exists: bool, threads: int) -> Json:
-    name = str(e.material)
+def _material(entry: Entry, threads: int) -> Json:
+    (material, metric), needed, exists = entry
     return {
-        "material": name,
+        "material": str(material),
         "metric": str(metric),
-        "men": e.material.men,
-        "wave": e.material.men - 3,
+        "men": material.men,
+        "wave": material.men - 3,
         "exists": exists,
-        "bitmap_bytes": e.bitmap,
-        "memory_bytes": e.memory,
-        "table_bytes": e.table,
-        "log_bytes": e.log,
-        "seconds": [0.0, 0.0] if exists else _rounded(unseen(name, metric, threads)),
+        "bitmap_bytes": needed.bitmap,
+        "memory_bytes": needed.memory,
+        "table_bytes": needed.table,
+        "log_bytes": needed.log,
+        "seconds": _rounded(entry.seconds(threads)),
     }
 
 
@@ -89,21 +96,19 @@ def _waves(wanted: Wanted) -> list[list[str]]:
     return [[str(m) for m in wave] for _, wave in groupby(every, key=lambda m: m.men)]
 
 
-def _totals(
-    entries: Sequence[tuple[Estimate, Metric, bool]], todo: Sequence[Estimate], threads: int
-) -> Json:
-    seconds = total(unseen(str(e.material), m, threads) for e, m, exists in entries if not exists)
+def _totals(entries: Sequence[Entry], threads: int) -> Json:
+    todo = [entry.estimate for entry in entries if not entry.exists]
     return {
         "memory_bytes": max((e.memory for e in todo), default=0),
         "disk_bytes": disk(todo) if todo else 0,
         "table_bytes": sum(e.table for e in todo),
-        "seconds": _rounded(seconds),
+        "seconds": _rounded(total(entry.seconds(threads) for entry in entries)),
         "to_build": len(todo),
         "exists": len(entries) - len(todo),
     }
 
 
-def _reasons(totals: Json, room: Json) -> Iterable[str]:
+def _reasons(totals: Json, room: Json) -> Iterator[str]:
     for what, word in (("memory_bytes", "of memory"), ("disk_bytes", "on the disk")):
         if room[what] is not None and totals[what] > room[what]:
             yield f"needs {size(totals[what])} {word}, {size(room[what])} are free"

@@ -25,8 +25,10 @@ from coordinator.request import (
     Started,
     Verified,
 )
-from workers.material import STRONGER, Material
+from workers.material import STRONGER
+from workers.metric import Metric
 from workers.store import shown
+from workers.subject import Subject
 
 _BARS = "▁▂▃▄▅▆▇█"
 _TREND = 24
@@ -41,11 +43,12 @@ class Progress:
     told of is the last one that anything was heard of.
     """
 
-    waves: tuple[tuple[Material, ...], ...] = ()
+    waves: tuple[tuple[Subject, ...], ...] = ()
     present: int = 0
+    metrics: frozenset[Metric] = frozenset()
     began: float = field(default_factory=time.monotonic)
     done: list[Published] = field(default_factory=list)
-    material: Material | None = None
+    subject: Subject | None = None
     latest: Committed | None = None
     painting: bool = False
     verifying: bool = False
@@ -58,36 +61,45 @@ class Progress:
         match event:
             case Planned(waves, present):
                 self.waves, self.present = waves, len(present)
-            case Started(material):
-                self.material, self.latest = material, None
+                every = (*present, *(subject for wave in waves for subject in wave))
+                self.metrics = frozenset(subject.metric for subject in every)
+            case Started(subject):
+                self.subject, self.latest = subject, None
                 self.painting = self.verifying = False
             case Committed(passed=passed, seconds=seconds):
                 self._begin_analysis_of(event)
-                self.material, self.latest = event.material, event
+                self.subject, self.latest = event.subject, event
                 self.painting = self.verifying = False
                 self.found.append(passed.won + passed.lost)
                 self.seconds += seconds
-            case Painting(material):
-                self.material, self.painting = material, True
-            case Published(material):
+            case Painting(subject):
+                self.subject, self.painting = subject, True
+            case Published(subject):
                 self.done.append(event)
-                self.material, self.verifying = material, True
-            case Verified(material) if material == self.material:
-                self.material = None
+                self.subject, self.verifying = subject, True
+            case Verified(subject) if subject == self.subject:
+                self.subject = None
 
     def _begin_analysis_of(self, event: Committed) -> None:
-        analysis = event.material, event.winner
-        if self.latest is None or (self.latest.material, self.latest.winner) != analysis:
+        analysis = event.subject, event.winner
+        if self.latest is None or (self.latest.subject, self.latest.winner) != analysis:
             self.found, self.seconds = [], 0.0
 
     @property
     def wave(self) -> int:
         """The place of the wave under way, from 1."""
-        return next((i for i, w in enumerate(self.waves, 1) if self.material in w), len(self.waves))
+        return next((i for i, w in enumerate(self.waves, 1) if self.subject in w), len(self.waves))
 
-    def waiting(self) -> list[Material]:
-        finished = {event.material for event in self.done} | {self.material}
-        return [m for wave in self.waves for m in wave if m not in finished]
+    def name(self, subject: Subject) -> str:
+        """With its metric only if there are several."""
+        return str(subject if len(self.metrics) > 1 else subject.material)
+
+    def counted(self, number: int) -> str:
+        return count(number, "table" if len(self.metrics) > 1 else "material")
+
+    def waiting(self) -> list[Subject]:
+        finished = {event.subject for event in self.done} | {self.subject}
+        return [subject for wave in self.waves for subject in wave if subject not in finished]
 
     @property
     def rate(self) -> float:
@@ -97,18 +109,23 @@ class Progress:
     def left(self) -> tuple[float, float | None] | None:
         """Seconds for what waits, at the best pace so far and at the mean; None if unknown.
 
-        The pace of small materials says nothing of larger ones: only those with as many men count.
+        The pace of small materials says nothing of larger ones, nor that of a metric of another:
+        only those with as many men count.
         Where some that wait have none such, the rest is still a lower bound, but there is no mean.
         """
-        taken: dict[int, list[float]] = {}
+        taken: dict[tuple[int, Metric], list[float]] = {}
         for event in self.done:
-            taken.setdefault(event.material.men, []).append(event.seconds)
-        waiting = [taken.get(material.men) for material in self.waiting()]
+            taken.setdefault(_kind(event.subject), []).append(event.seconds)
+        waiting = [taken.get(_kind(subject)) for subject in self.waiting()]
         known = [seconds for seconds in waiting if seconds]
         if not known:
             return None
         whole = len(known) == len(waiting)
         return sum(map(min, known)), sum(map(fmean, known)) if whole else None
+
+
+def _kind(subject: Subject) -> tuple[int, Metric]:
+    return subject.material.men, subject.metric
 
 
 def colour_of(winner: int) -> str:
@@ -131,12 +148,13 @@ def direction(found: list[int]) -> str:
 # ---- lines ----
 
 
-def published_line(event: Published) -> str:
+def published_line(progress: Progress, event: Published) -> str:
     longest = longest_win(event.counts)
     result = f"longest win {count(longest, 'move')}" if longest else "all drawn"
     # One line at a time: the widths are those of six men, and of results that there can be.
+    name = f"{progress.name(event.subject):<{11 if len(progress.metrics) > 1 else 7}}"
     taken = f"{size(event.bytes):>10}  {duration(event.seconds):>7}"
-    return f"  {event.material.name:<7}  {result:<21}  {taken}"
+    return f"  {name}  {result:<21}  {taken}"
 
 
 def planned_lines(event: Planned) -> Iterator[str]:
@@ -145,14 +163,16 @@ def planned_lines(event: Planned) -> Iterator[str]:
         yield f"{count(len(event.present), 'table')} {verb} there already"
 
 
-def set_back_line(event: SetBack) -> str:
-    return f"  {event.material.name:<7}  set back to its last committed pass: {event.reason}"
+def set_back_line(progress: Progress, event: SetBack) -> str:
+    return (
+        f"  {progress.name(event.subject):<7}  set back to its last committed pass: {event.reason}"
+    )
 
 
 def wave_line(progress: Progress) -> str:
     wave = progress.waves[progress.wave - 1]
     which = f"wave {progress.wave} of {len(progress.waves)}"
-    return f"{which}: {count(len(wave), 'material')} of {count(wave[0].men, 'man')}"
+    return f"{which}: {progress.counted(len(wave))} of {count(wave[0].material.men, 'man')}"
 
 
 def summary(progress: Progress, out: Path) -> str:
@@ -169,9 +189,10 @@ def summary(progress: Progress, out: Path) -> str:
 
 def status(progress: Progress, now: float) -> Iterator[str]:
     """The lines that change: what is under way, what it found, what waits."""
-    if progress.material is None:
+    if progress.subject is None:
         return
-    yield f"wave {progress.wave} of {len(progress.waves)}  {progress.material}  {_doing(progress)}"
+    name = progress.name(progress.subject)
+    yield f"wave {progress.wave} of {len(progress.waves)}  {name}  {_doing(progress)}"
     if progress.latest is not None and not progress.painting:
         yield from columns(_found(progress, progress.latest), "<<")
     yield f"  elapsed  {clock(now - progress.began)}{_left(progress)}"
@@ -205,7 +226,7 @@ def _left(progress: Progress) -> str:
     waiting = len(progress.waiting())
     if not waiting:
         return ""
-    said = f", {count(waiting, 'material')} waiting"
+    said = f", {progress.counted(waiting)} waiting"
     if (left := progress.left()) is None:
         return said
     best, mean = left

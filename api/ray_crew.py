@@ -49,7 +49,7 @@ from coordinator.tasks import Parcels, created, done, failed, sealed
 from workers.errors import CannotBuild
 from workers.store import store_at, uri_of
 from workers.worker import Worker
-from workers.workshop import Tables
+from workers.workshop import Library
 
 LOOK_SECONDS = 2.0
 Key = tuple[str, int, int]  # domain, incarnation, worker
@@ -78,12 +78,12 @@ class Actor:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._tables = Tables(Path(site.out), site.metric)
+        self._library = Library(Path(site.out))
         self._worker: Worker | None = None
 
     def create(self, call: Call, task: Create) -> Event:
         try:
-            self._worker = created(self._site, self._tables, call, task, task.cores)
+            self._worker = created(self._site, self._library, call, task, task.cores)
         except Exception as error:
             return failed(call, task, error)
         return Done(call)

@@ -52,8 +52,8 @@ def signature(threads: int) -> Signature:
 
 def _signed(out: Path, threads: int) -> Signature:
     built: list[Material] = []
-    request = Request(tuple(map(Material.parse, LISTED)), out, metric=METRIC, threads=threads)
-    build(request, lambda e: built.append(e.material) if isinstance(e, Published) else None)
+    request = Request(tuple(map(Material.parse, LISTED)), out, metrics=(METRIC,), threads=threads)
+    build(request, lambda e: built.append(e.subject.material) if isinstance(e, Published) else None)
     return Signature({str(m): _digest(out / table_name(m, METRIC)) for m in built})
 
 

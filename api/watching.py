@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,18 +41,16 @@ Echo = Callable[[str], None]
 
 
 @contextmanager
-def watching(
-    echo: Echo, out: Path, as_json: bool, metric: Metric | None = None
-) -> Iterator[Listener]:
-    """A listener for as long as a build lasts, fit for whoever reads the output; with a metric, it
-    is said, for there are builds of others before or after.
+def watching(echo: Echo, out: Path, as_json: bool, metrics: Sequence[Metric]) -> Iterator[Listener]:
+    """A listener for as long as a build lasts, fit for whoever reads the output; of several metrics
+    it is said which is meant.
     """
-    named = {} if metric is None else {"metric": metric}
-    if metric is not None and not as_json:
-        echo(f"{metric}: moves to {metric.counts_to}")
     if as_json:
-        yield lambda event: echo(json.dumps(event_json(event) | named))
-    elif sys.stdout.isatty():
+        yield JsonLines(echo, metrics)
+        return
+    for metric in metrics if len(metrics) > 1 else ():
+        echo(f"{metric}: moves to {metric.counts_to}")
+    if sys.stdout.isatty():
         with _live(out) as log:
             yield log
     else:
@@ -81,9 +79,9 @@ class Log:
             self._wave = self.progress.wave
             self.echo(wave_line(self.progress))
         elif isinstance(event, Published):
-            self.echo(published_line(event))
+            self.echo(published_line(self.progress, event))
         elif isinstance(event, SetBack):
-            self.echo(set_back_line(event))
+            self.echo(set_back_line(self.progress, event))
         elif isinstance(event, Waiting):
             self.echo(f"waiting for nodes: {event.lacking}")
 
@@ -119,33 +117,55 @@ def _live(out: Path) -> Iterator[Listener]:
 # ---- as JSON ----
 
 
-def event_json(event: Event) -> dict[str, Any]:
+class JsonLines:
+    """A line for each event; with several metrics each says which it is of, and the plan is told
+    metric by metric.
+    """
+
+    def __init__(self, echo: Echo, metrics: Sequence[Metric]) -> None:
+        self._echo, self._metrics = echo, metrics
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, Planned):
+            for metric in self._metrics:
+                self._say(_planned(event, metric), metric)
+        elif isinstance(event, Waiting):
+            self._say({"event": "waiting", "lacking": event.lacking}, None)
+        else:
+            material, metric = event.subject
+            kind, rest = _happened(event)
+            self._say({"event": kind, "material": str(material), **rest}, metric)
+
+    def _say(self, said: dict[str, Any], metric: Metric | None) -> None:
+        named = {"metric": metric} if metric and len(self._metrics) > 1 else {}
+        self._echo(json.dumps(said | named))
+
+
+def _planned(event: Planned, metric: Metric) -> dict[str, Any]:
+    waves = [[str(s.material) for s in wave if s.metric == metric] for wave in event.waves]
+    present = [str(s.material) for s in event.present if s.metric == metric]
+    return {"event": "planned", "waves": [wave for wave in waves if wave], "present": present}
+
+
+def _happened(
+    event: Started | Restaffed | Committed | SetBack | Painting | Published | Verified,
+) -> tuple[str, dict[str, Any]]:
     match event:
-        case Planned(waves, present):
-            names = [[str(m) for m in wave] for wave in waves]
-            return {"event": "planned", "waves": names, "present": [str(m) for m in present]}
-        case Started(material, posts, cut):
-            return {"event": "started", "material": str(material), **_staff(posts, cut)}
-        case Restaffed(material, posts, cut):
-            return {"event": "restaffed", "material": str(material), **_staff(posts, cut)}
+        case Started(_, posts, cut):
+            return "started", _staff(posts, cut)
+        case Restaffed(_, posts, cut):
+            return "restaffed", _staff(posts, cut)
         case Committed():
-            return _committed(event)
-        case SetBack(material, reason):
-            return {"event": "set back", "material": str(material), "reason": reason}
-        case Waiting(lacking):
-            return {"event": "waiting", "lacking": lacking}
-        case Painting(material):
-            return {"event": "painting", "material": str(material)}
-        case Published(material, written, seconds, counts):
-            return {
-                "event": "published",
-                "material": str(material),
-                "bytes": written,
-                "seconds": round(seconds, 6),
-                "longest": counts["longest"],
-            }
-        case Verified(material, seconds):
-            return {"event": "verified", "material": str(material), "seconds": round(seconds, 6)}
+            return "committed", _committed(event)
+        case SetBack(_, reason):
+            return "set back", {"reason": reason}
+        case Painting():
+            return "painting", {}
+        case Published(_, written, seconds, counts):
+            times = {"bytes": written, "seconds": round(seconds, 6)}
+            return "published", {**times, "longest": counts["longest"]}
+        case Verified(_, seconds):
+            return "verified", {"seconds": round(seconds, 6)}
 
 
 def _staff(posts: tuple[Post, ...], cut: int) -> dict[str, Any]:
@@ -157,8 +177,6 @@ def _staff(posts: tuple[Post, ...], cut: int) -> dict[str, Any]:
 
 def _committed(event: Committed) -> dict[str, Any]:
     return {
-        "event": "committed",
-        "material": str(event.material),
         "winner": COLUMNS[event.winner],
         **event.passed._asdict(),
         "decided": event.decided,

@@ -86,9 +86,9 @@ class Journaled:
 
 
 class Heard:
-    """A build of a foreman, who hears of every step.  Its events are forgotten if they can be: in
-    one process, where the pass logs say how far it came.  That the foreman is stopped is no event
-    of the build: the next one goes on with it.
+    """A build that a foreman has entered, and hears of at every step.  Its events are forgotten if
+    they can be: in one process, where the pass logs say how far it came.  That the foreman is
+    stopped is no event of the build: the next one goes on with it.
     """
 
     def __init__(
@@ -104,7 +104,6 @@ class Heard:
         self.build = Build(name)
         self.first: Sequence[Event] = (Admitted(),)
         if is_kept:
-            journal.submit(name, name, "{}")
             self._kept = Journaled(journal, journal.replay(name))
             self.build, self.first = self._kept.build, self._kept.first
 
@@ -154,6 +153,9 @@ def _asked_for(journal: "Journal", request: Request) -> Build:
 
 def _key_of(request: Request) -> str:
     """What makes two requests the same build: not how fast it is to be done."""
-    asked = asdict(request) | {"materials": sorted(map(str, request.materials))}
-    kept = ("materials", "metric", "compact", "verify")
+    asked = asdict(request) | {
+        "materials": sorted(map(str, request.materials)),
+        "metrics": sorted(request.metrics),
+    }
+    kept = ("materials", "metrics", "compact", "verify")
     return dumps({key: asked[key] for key in kept}, default=str)

@@ -1,18 +1,18 @@
-"""A build: the closure of some materials, each solved for both colours, published as a table and
-verified.
+"""A build: the closure of some materials for some metrics, each solved for both colours, published
+as a table and verified.
 
     for each event:  build, commands = step(build, event)              (coordinator.step)
                      perform the commands, which leads to more events  (coordinator.crew)
 
-Threads of this process perform them, or whoever is hired.  A material's logs lie beside the tables
-until its table is verified.
+Threads of this process perform them, or whoever is hired.  Whatever the metrics, there is one plan,
+one crew and one lock of the store; memory and disk are checked for all tables together before
+anything begins.  A subject's logs lie beside the tables until its table is verified.
 """
 
-from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 
 from coordinator.book import Book, Forgetful, journaled
-from coordinator.closure import check_nodes, estimates, plan_of, sorted_out
+from coordinator.closure import check_nodes, estimates, plan_of, sorted_out, subjects
 from coordinator.commands import (
     AwaitNodes,
     Clear,
@@ -27,16 +27,16 @@ from coordinator.events import Event as StepEvent
 from coordinator.events import NodesJoined
 from coordinator.events import Planned as PlanMade
 from coordinator.local import Local
-from coordinator.plan import Estimate, check_memory, check_store, waves
+from coordinator.plan import check_memory, check_store
 from coordinator.request import Listener, Planned, Request, Verified
 from coordinator.state import Build, State
 from coordinator.telling import Telling
 from workers.errors import Cancelled, CannotBuild
-from workers.material import Material
 from workers.store import uri_of
+from workers.subject import Subject
 from workers.threads import Threads
 from workers.worker import verified
-from workers.workshop import Tables
+from workers.workshop import Library
 
 
 def build(
@@ -52,47 +52,35 @@ def build(
     """
     control = control or Control()
     if hire is None and uri_of(request.out) is None and not request.out.exists():
-        check_memory(estimates(request, waves(request.materials)), request.memory)
+        check_memory(estimates(request, subjects(request)), request.memory)
     with ExitStack() as stack:
-        tables = Tables(request.out, request.metric)
-        stack.callback(tables.close)
-        check_store(tables.store, ())
-        stack.enter_context(tables.store.hold())
+        library = Library(request.out)
+        stack.callback(library.close)
+        check_store(library.store, ())
+        stack.enter_context(library.store.hold())
         book: Book = Forgetful()
         if hire is not None:
-            book = stack.enter_context(journaled(tables.store.root, request))
-        crew, policy = crew_of(request, tables, hire), policy_of(request, tables, hire)
-        Builder(request, tables, listen, crew, book, policy).run(control)
+            book = stack.enter_context(journaled(library.store.root, request))
+        crew, policy = crew_of(request, library, hire), policy_of(request, library, hire)
+        Builder(request, library, listen, crew, book, policy).run(control)
 
 
-def check(requests: Sequence[Request]) -> None:
-    """Raise CannotBuild, before the first of several builds into one place is begun, if there is
-    not memory enough for each or not room enough for all of them.
-    """
-    needed: list[Estimate] = []
-    for request in requests:
-        with closing(Tables(request.out, request.metric)) as directory:
-            needed += estimates(request, sorted_out(request, directory)[0])
-            check_memory(needed, request.memory)
-            check_store(directory.store, needed)
-
-
-def crew_of(request: Request, tables: Tables, hire: Hire | None) -> Crew:
+def crew_of(request: Request, library: Library, hire: Hire | None) -> Crew:
     """Threads of this process, or whoever is hired."""
     where = request.out if uri_of(request.out) else request.out.absolute()
-    site = Site(str(where), request.metric, request.compact)
+    site = Site(str(where), request.compact)
     if hire is None:
-        return Local(site, tables, request.workers, request.threads)
-    return hire(site, tables)
+        return Local(site, library, request.workers, request.threads)
+    return hire(site, library)
 
 
-def policy_of(request: Request, tables: Tables, hire: Hire | None) -> Policy:
+def policy_of(request: Request, library: Library, hire: Hire | None) -> Policy:
     """In one process, a directory that fails will fail again: what was committed is kept, and the
     same request goes on.  A store behind a network may do better the next time.
     """
     if hire is not None:
         return Policy(grain=request.grain)
-    attempts, setbacks = (1, 0) if tables.store.is_local else (3, 2)
+    attempts, setbacks = (1, 0) if library.store.is_local else (3, 2)
     return Policy(grain=request.grain, attempts=attempts, setbacks=setbacks)
 
 
@@ -102,15 +90,15 @@ class Builder:
     def __init__(
         self,
         request: Request,
-        directory: Tables,
+        library: Library,
         listen: Listener,
         crew: Crew,
         book: Book,
         policy: Policy,
     ) -> None:
-        self._request, self._directory, self._listen = request, directory, listen
+        self._request, self._library, self._listen = request, library, listen
         self._crew, self._book, self._policy = crew, book, policy
-        self._telling = Telling(listen, directory.columns)
+        self._telling = Telling(listen, library.table)
 
     def run(self, control: Control) -> None:
         build = self._book.build
@@ -142,42 +130,43 @@ class Builder:
             case AwaitNodes(number):
                 self._crew.await_nodes(number)
             case Clear(domain):
-                self._directory.forget(Material.parse(domain))
-                self._directory.workshop(Material.parse(domain)).clear()
+                subject = Subject.parse(domain)
+                self._library.of(subject.metric).forget(subject.material)
+                self._library.workshop(subject).clear()
 
     def _plan(self, attempt: int) -> PlanMade:
         """Sort out what is to be done, refuse what cannot be, clear away what is not needed."""
-        request, directory = self._request, self._directory
-        todo, present = sorted_out(request, directory)
+        request, library = self._request, self._library
+        todo, present = sorted_out(request, library)
         needed = estimates(request, todo)
         if isinstance(self._crew, Local):
             check_memory(needed, request.memory)
-        check_store(directory.store, needed)
+        check_store(library.store, needed)
         self._listen(Planned(todo, present))
-        names = set(directory.store.names(""))
-        for material in present:
-            self._clear_remains(material, names)
+        names = set(library.store.names(""))
+        for subject in present:
+            self._clear_remains(subject, names)
         if not request.resume:
             for wave in todo:
-                for material in wave:
-                    directory.workshop(material).clear()
+                for subject in wave:
+                    library.workshop(subject).clear()
         cores = max((node.cores for node in self._crew.nodes), default=1)
         given_out = self._book.incarnation
-        plan = plan_of(request, directory, todo, present, self._policy, given_out, cores)
+        plan = plan_of(request, library, todo, present, self._policy, given_out, cores)
         check_nodes(plan, self._crew.nodes)
         self._telling.planned(plan)
         return PlanMade(attempt, plan)
 
-    def _clear_remains(self, material: Material, names: set[str]) -> None:
+    def _clear_remains(self, subject: Subject, names: set[str]) -> None:
         """A run that died after, or while replacing, a table that is there left what is not needed
         once the table has been verified.
         """
-        workshop = self._directory.workshop(material)
+        tables, workshop = self._library.of(subject.metric), self._library.workshop(subject)
         if workshop.folder in names:
             if self._request.verify:
                 with Threads(self._request.threads) as threads:
-                    seconds = verified(self._directory, material, threads)
-                self._listen(Verified(material, seconds))
+                    seconds = verified(tables, subject.material, threads)
+                self._listen(Verified(subject, seconds))
             workshop.clear()
-        if (partial := f"{self._directory.name_of(material)}.partial") in names:
-            self._directory.store.remove(partial)
+        if (partial := f"{tables.name_of(subject.material)}.partial") in names:
+            tables.store.remove(partial)

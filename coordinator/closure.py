@@ -1,5 +1,13 @@
 """What a build is to do: the closure of its materials, what of it is there, what is begun.
 
+    subject     a material for a metric: one table, and to the coordinator one domain of its name
+    waves       the subjects of all metrics by the number of their men
+
+A table rests on smaller ones of its own metric alone, so the metrics of a build meet nowhere but in
+its plan: domains side by side, counted together for memory and disk.  Analyses of one material for
+two metrics read other columns and log other passes; what they do alike is to open the sets of legal
+positions, 1 % of KRBvKR's time, and each does it for itself.  Masks of slots a process makes once.
+
 What is there already and sound is not built again; what rests on a table that is built again is.
 What an interrupted build logged is gone on from, unless it was to begin anew: the logs say how far
 it came, no other record is needed.
@@ -17,35 +25,46 @@ from workers.errors import CannotBuild
 from workers.geometry import PAIRS, neighbours
 from workers.material import STRONGER, WEAKER, Material
 from workers.metric import Metric
+from workers.subject import Subject
 from workers.threads import chunk_size
-from workers.workshop import Tables
+from workers.workshop import Library
 
-Waves = tuple[tuple[Material, ...], ...]
+Waves = tuple[tuple[Subject, ...], ...]
 
 
-def sorted_out(request: Request, directory: Tables) -> tuple[Waves, tuple[Material, ...]]:
+def subjects(request: Request) -> Waves:
+    """All that a build is to leave behind, wave by wave."""
+    return tuple(
+        tuple(Subject(material, metric) for material in wave for metric in request.metrics)
+        for wave in waves(request.materials)
+    )
+
+
+def sorted_out(request: Request, library: Library) -> tuple[Waves, tuple[Subject, ...]]:
     """The waves of what is missing, and what is there.  What rests on a table to be built is
     built again.
     """
-    todo: list[tuple[Material, ...]] = []
-    present: list[Material] = []
-    missing: set[Material] = set()
-    for wave in waves(request.materials):
-        for material in wave:
-            forced = request.force and material in request.materials
-            stale = any(capture.material in missing for capture in material.captures())
-            if forced or stale or not directory.has(material):
-                missing.add(material)
+    todo: list[tuple[Subject, ...]] = []
+    present: list[Subject] = []
+    missing: set[Subject] = set()
+    for wave in subjects(request):
+        for subject in wave:
+            forced = request.force and subject.material in request.materials
+            stale = not missing.isdisjoint(subject.smaller())
+            if forced or stale or not library.has(subject):
+                missing.add(subject)
             else:
-                present.append(material)
-        if left := tuple(m for m in wave if m in missing):
+                present.append(subject)
+        if left := tuple(subject for subject in wave if subject in missing):
             todo.append(left)
     return tuple(todo), tuple(present)
 
 
-def estimates(request: Request, todo: Iterable[Iterable[Material]]) -> list[Estimate]:
+def estimates(request: Request, todo: Waves) -> list[Estimate]:
     return [
-        estimate(material, request.threads, request.metric) for wave in todo for material in wave
+        estimate(subject.material, request.threads, subject.metric)
+        for wave in todo
+        for subject in wave
     ]
 
 
@@ -61,19 +80,19 @@ def check_nodes(plan: Plan, nodes: Sequence[Node]) -> None:
 
 def rooms(materials: Iterable[Material], metric: Metric, nodes: Sequence[Node]) -> list[Room]:
     """How each material would fit on the nodes of a cluster."""
-    request = Request((), Path(), metric)
+    request = Request((), Path())
     cores = max(node.cores for node in nodes)
     return [
-        room_for(described(request, material, cores), layout(), Policy(), nodes)
+        room_for(described(request, Subject(material, metric), cores), layout(), Policy(), nodes)
         for material in materials
     ]
 
 
 def plan_of(
     request: Request,
-    directory: Tables,
+    library: Library,
     todo: Waves,
-    present: Iterable[Material],
+    present: Iterable[Subject],
     policy: Policy,
     given_out: Callable[[str], int],
     cores: int,
@@ -82,16 +101,16 @@ def plan_of(
     a domain is known to have had; `cores` are those of the node that has most.
     """
     names = tuple(map(str, present))
-    materials = [material for wave in waves(request.materials) for material in wave]
-    missing = {material for wave in todo for material in wave}
+    missing = {subject for wave in todo for subject in wave}
+    every = [subject for wave in subjects(request) for subject in wave]
     return Plan(
-        tuple(described(request, material, cores) for material in materials),
+        tuple(described(request, subject, cores) for subject in every),
         (layout(),),
         names,
         tuple(
-            _logged(directory, material, missing, given_out(str(material)))
-            for material in materials
-            if material in missing
+            _logged(library, subject, missing, given_out(str(subject)))
+            for subject in every
+            if subject in missing
         ),
         policy,
     )
@@ -102,20 +121,20 @@ def layout() -> Layout:
     return Layout((1,) * len(PAIRS), neighbours())
 
 
-def described(request: Request, material: Material, cores: int) -> Domain:
-    """A material as the coordinator knows it.  Each thread of a worker takes memory, and it has as
+def described(request: Request, subject: Subject, cores: int) -> Domain:
+    """A subject as the coordinator knows it.  Each thread of a worker takes memory, and it has as
     many as its node has cores.
     """
-    fixed, a_set = memory_of(estimate(material, cores, request.metric), request.metric)
-    needs = {str(c.material) for c in material.captures() if c.material.letters}
+    material, metric = subject
+    fixed, a_set = memory_of(estimate(material, cores, metric), metric)
     sides = ((STRONGER, material.stronger), (WEAKER, material.weaker))
     return Domain(
-        str(material),
+        str(subject),
         wave=len(material.letters),
-        needs=tuple(sorted(needs)),
+        needs=tuple(sorted(map(str, subject.smaller()))),
         winners=tuple(side for side, men in sides if men),
         layout=0,
-        size=estimate(material, 1, request.metric).bitmap,
+        size=estimate(material, 1, metric).bitmap,
         threads=-(-len(PAIRS) // chunk_size(len(material.letters))),
         together=_together(request, material),
         base=fixed,
@@ -133,19 +152,17 @@ def _together(request: Request, material: Material) -> int:
     return max(chunk, len(PAIRS) // (4 * request.workers) // chunk * chunk)
 
 
-def _logged(
-    directory: Tables, material: Material, missing: set[Material], given_out: int
-) -> Logged:
+def _logged(library: Library, subject: Subject, missing: set[Subject], given_out: int) -> Logged:
     """What earlier builds logged, if it rests on the smaller tables that are there."""
-    workshop = directory.workshop(material)
+    workshop = library.workshop(subject)
     last = max(given_out, workshop.last_incarnation())
     passes, workers = [], dict[int, int]()
-    if any(capture.material in missing for capture in material.captures()):
-        return Logged(str(material), last, (), ())
-    smaller = directory.smaller(material)
+    if not missing.isdisjoint(subject.smaller()):
+        return Logged(str(subject), last, (), ())
+    smaller = library.of(subject.metric).smaller(subject.material)
     for winner in (STRONGER, WEAKER):
         logged = workshop.logged(winner, smaller)
         workers |= logged.workers
         found = tuple(Pass(p.depth, p.won, p.lost, by, p.over) for p, by in logged.passes)
         passes.append((winner, found))
-    return Logged(str(material), last, tuple(passes), tuple(workers.items()))
+    return Logged(str(subject), last, tuple(passes), tuple(workers.items()))

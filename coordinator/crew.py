@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 from coordinator.commands import Call, Task
 from coordinator.domains import Node
 from coordinator.events import Event
-from workers.workshop import Tables
+from workers.workshop import Library
 
 
 class Site(NamedTuple):
@@ -20,7 +20,6 @@ class Site(NamedTuple):
     """
 
     out: str
-    metric: str
     compact: bool
 
 
@@ -39,4 +38,4 @@ class Crew(AbstractContextManager["Crew"], Protocol):
     def next(self) -> Event: ...
 
 
-Hire = Callable[[Site, Tables], Crew]
+Hire = Callable[[Site, Library], Crew]

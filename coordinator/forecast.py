@@ -76,16 +76,11 @@ def eta(story: Story, threads: int, now: float) -> Range | None:
         return None
     done = [c for c in story.chapters.values() if c.state == "done"]
     found = Range(0.0, 2.0)  # the end has its own small things to do
-    waiting = Counter(chapter.men for chapter in left if chapter.state == "waiting")
+    waiting = Counter(_kind(chapter) for chapter in left if chapter.state == "waiting")
     for chapter in left:
-        is_one_of_many = chapter.state == "waiting" and waiting[chapter.men] >= MANY
+        is_one_of_many = chapter.state == "waiting" and waiting[_kind(chapter)] >= MANY
         whole = _seen(chapter, done, threads, is_one_of_many)
         found = found + (_rest(chapter, whole, now) if chapter.state != "waiting" else whole)
-    metrics = {metric for metric, _ in story.chapters}
-    for metric in story.wanted.metrics:
-        if metric not in metrics:  # its turn is yet to come, nobody has looked what there is
-            high = sum(unseen(name, metric, threads).high for _, name in story.chapters)
-            found = found + Range(0.0, high)
     return found
 
 
@@ -97,8 +92,7 @@ def fraction(story: Story) -> float:
     sizes = [0.2 + size_of(c.material, c.metric) for c in chapters]
     total = sum(sizes)
     done = sum(size * _part(c) for size, c in zip(sizes, chapters, strict=True))
-    metrics = len({metric for metric, _ in story.chapters}) / len(story.wanted.metrics)
-    return round(min(0.999, done / total * metrics), 4) if total else 0.0
+    return round(min(0.999, done / total), 4) if total else 0.0
 
 
 def total(ranges: Iterable[Range]) -> Range:
@@ -114,7 +108,7 @@ def _seen(chapter: Chapter, done: Sequence[Chapter], threads: int, is_one_of_man
     alike = [
         c.seconds / size_of(c.material, c.metric)
         for c in done
-        if c.seconds and c.metric == chapter.metric and _is_alike(c, chapter)
+        if c.seconds and _kind(c) == _kind(chapter)
     ]
     if len(alike) < 2:
         # A machine that was slower than thought stays so.
@@ -130,8 +124,9 @@ def unseen_high(chapter: Chapter, threads: int) -> float:
     return unseen(chapter.material, chapter.metric, threads).high
 
 
-def _is_alike(one: Chapter, other: Chapter) -> bool:
-    return one.men == other.men
+def _kind(chapter: Chapter) -> tuple[int, str]:
+    """What materials are alike in."""
+    return chapter.men, chapter.metric
 
 
 def _rest(chapter: Chapter, whole: Range, now: float) -> Range:

@@ -35,7 +35,7 @@ from coordinator.wanted import Wanted, parsed
 from workers.errors import CannotBuild, KingpairError
 from workers.metric import Metric
 from workers.store import StoreHeld, shown, store_at, uri_of
-from workers.workshop import Tables
+from workers.workshop import Library
 
 log = logging.getLogger("kingpair")
 WAIT_SECONDS = 2.0  # before a directory, a cluster or a disk is looked at again
@@ -136,7 +136,7 @@ class Foreman:
         with self._changed:
             known = self._known(wanted, key)
         # Looks into a store that may be far away: not under the lock.
-        plans = self._plans_without_work(wanted) if known is None else []
+        plan = self._plan_without_work(wanted) if known is None else None
         with self._changed:
             if (known := self._known(wanted, key)) is not None:
                 return known.name, False
@@ -146,8 +146,8 @@ class Foreman:
             submitted = self._journal.submit(name, key or name, wanted.dumps())
             self._ledger.enter(submitted)
             self._note(name, Became(State.QUEUED, f"asked for{_by(wanted.by)}"))
-            for metric, plan in zip(wanted.metrics, plans, strict=False):
-                self._succeed_at_once(f"{name}.{metric}", plan)
+            if plan is not None:
+                self._succeed_at_once(name, plan)
             self._changed.notify_all()
         return name, True
 
@@ -269,8 +269,7 @@ class Foreman:
 
     def _perform(self, story: Story, job: Job) -> None:
         try:
-            for metric in story.wanted.metrics:
-                self._build(story, job, Metric(metric))
+            self._build(story, job)
         except (StoreHeld, NobodyToHire) as error:
             self._wait(story, job, str(error))
         except Exception as error:
@@ -281,22 +280,22 @@ class Foreman:
         self._pause_if_full(story)
         self._try_again(story, job)
 
-    def _build(self, story: Story, job: Job, metric: Metric) -> None:
-        request = self._request(story.wanted, metric)
-        with closing(Tables(request.out, request.metric)) as tables:
-            check_store(tables.store, ())
-            self._build_held(story, job, request, tables)
+    def _build(self, story: Story, job: Job) -> None:
+        request = self._request(story.wanted)
+        with closing(Library(request.out)) as library:
+            check_store(library.store, ())
+            self._build_held(story, job, request, library)
 
-    def _build_held(self, story: Story, job: Job, request: Request, tables: Tables) -> None:
-        with tables.store.hold():
+    def _build_held(self, story: Story, job: Job, request: Request, library: Library) -> None:
+        with library.store.hold():
             if job.is_cancelled:
                 return
             hire = self._connection()
             job.is_on_a_cluster = hire is not None
-            crew = crew_of(request, tables, hire)
-            book = self._book(f"{story.name}.{request.metric}", hire is not None, job)
-            policy = policy_of(request, tables, hire)
-            Builder(request, tables, _deaf, crew, book, policy).run(job.control)
+            crew = crew_of(request, library, hire)
+            book = self._book(story.name, hire is not None, job)
+            policy = policy_of(request, library, hire)
+            Builder(request, library, _deaf, crew, book, policy).run(job.control)
 
     def _book(self, name: str, is_kept: bool, job: Job) -> Heard:
         def hear(build: Build, is_news: bool) -> None:
@@ -306,12 +305,12 @@ class Foreman:
 
         return Heard(self._journal, name, is_kept, self._stopping.is_set, hear)
 
-    def _request(self, wanted: Wanted, metric: Metric) -> Request:
+    def _request(self, wanted: Wanted) -> Request:
         place = self._place
         return Request(
             parsed(wanted.materials),
             place.out,
-            metric,
+            tuple(map(Metric, wanted.metrics)),
             threads=place.threads,
             memory=place.memory,
             force=wanted.force,
@@ -364,27 +363,21 @@ class Foreman:
         build, _ = book.advance(book.build, Admitted())
         book.advance(build, Planned(1, plan))
 
-    def _plans_without_work(self, wanted: Wanted) -> list[Plan]:
-        """One for each metric if all is there, else none."""
-        try:
-            plans = [self._plan_without_work(wanted, Metric(m)) for m in wanted.metrics]
-        except (KingpairError, OSError):
-            return []  # its turn will tell
-        found = [plan for plan in plans if plan is not None]
-        return found if len(found) == len(plans) else []
-
-    def _plan_without_work(self, wanted: Wanted, metric: Metric) -> Plan | None:
-        request = self._request(wanted, metric)
+    def _plan_without_work(self, wanted: Wanted) -> Plan | None:
+        """The plan, if all is there."""
+        request = self._request(wanted)
         if uri_of(request.out) is None and not request.out.is_dir():
             return None
-        with closing(Tables(request.out, request.metric)) as tables:
-            todo, present = sorted_out(request, tables)
-            policy = policy_of(request, tables, None)
-            return (
-                None
-                if todo
-                else plan_of(request, tables, (), present, policy, _no_incarnation, request.threads)
-            )
+        with (
+            suppress(KingpairError, OSError),  # its turn will tell
+            closing(Library(request.out)) as library,
+        ):
+            todo, present = sorted_out(request, library)
+            if not todo:
+                none, cores = _no_incarnation, request.threads
+                policy = policy_of(request, library, None)
+                return plan_of(request, library, (), present, policy, none, cores)
+        return None
 
     def _try_again(self, story: Story, job: Job) -> None:
         """A cluster that has gone away may come back: then its build goes on by itself."""

@@ -7,6 +7,7 @@ from typing import Any
 from coordinator.foreman import Job
 from coordinator.state import Build, Run, Stage, Team
 from workers.limits import memory
+from workers.subject import Subject
 
 _DOING = {
     Stage.CREATE: "begin",
@@ -38,11 +39,13 @@ def _of_run(build: Build, run: Run, own: int | None) -> list[dict[str, Any]]:
     team = run.team
     assert team is not None, "looked for above"
     limits = {node.name: node.memory for node in build.nodes.values()}
+    material, metric = Subject.parse(run.domain.name)
     return [
         {
             "id": f"{run.domain.name}.{team.incarnation}.{number}",
             "node": share.node,
-            "domain": run.domain.name,
+            "domain": str(material),
+            "metric": str(metric),
             "doing": _doing(team, number),
             "memory_bytes": share.memory if own is None else own,
             "memory_limit_bytes": memory().bytes if own is not None else limits[share.node],

@@ -1,11 +1,10 @@
 """The ledger: what the journal says of every build, for whoever looks.  A fold of its rows.
 
     Story                    a build: what was wanted, its state, its history
-      Chapter                a material for one metric: its state, its table
+      Chapter                a domain, a material for a metric: its state, its table
         Verse                a committed pass: what it found, how long it took
 
-A build for two metrics is built one after the other, `b7` as `b7.dtc` and `b7.dtm`: their rows
-are rows of the one build, which has succeeded with the last of them.
+Chapters go by the names of their domains, such as `KRBvKR.dtm`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -28,6 +27,7 @@ from coordinator.commands import (
 from coordinator.journal import Row, Submitted
 from coordinator.state import State
 from coordinator.wanted import Wanted, is_a_foremans, was_wanted
+from workers.subject import Subject
 
 ACTIVE = {State.PLANNING, State.RUNNING, State.PAUSED, State.CANCELLING}
 
@@ -49,7 +49,7 @@ class Verse:
 
 @dataclass(slots=True)
 class Chapter:
-    """A material for one metric, on its way to its table."""
+    """A material for a metric, on its way to its table."""
 
     material: str
     metric: str
@@ -66,6 +66,11 @@ class Chapter:
     is_to_be_verified: bool = True
     verses: list[Verse] = field(default_factory=list)
     last: float = 0.0
+
+    @staticmethod
+    def of(domain: str) -> "Chapter":
+        material, metric = Subject.parse(domain)
+        return Chapter(str(material), metric, material.men)
 
     def longest(self) -> dict[int, int]:
         """The longest win of each side, in moves."""
@@ -101,17 +106,14 @@ class Story:
     ended: float | None = None
     deleted: bool = False
     falls: int = 0  # times that its builder was lost since something was committed
-    chapters: dict[tuple[str, str], Chapter] = field(default_factory=dict)
-    waves: list[list[tuple[str, str]]] = field(default_factory=list)
+    chapters: dict[str, Chapter] = field(default_factory=dict)  # by domain
+    waves: list[list[str]] = field(default_factory=list)  # of domains
     history: list[Line] = field(default_factory=list)
     row: int = 0
 
     @property
     def is_active(self) -> bool:
         return self.state in ACTIVE
-
-    def metric_of(self, part: str) -> str:
-        return part or self.wanted.metrics[0]
 
 
 class Ledger:
@@ -122,10 +124,9 @@ class Ledger:
         self.row = 0
 
     def enter(self, submitted: Submitted) -> None:
-        name, _, part = submitted.name.partition(".")
-        if not part and name not in self.stories:
-            self.stories[name] = Story(
-                name,
+        if submitted.name not in self.stories:
+            self.stories[submitted.name] = Story(
+                submitted.name,
                 len(self.stories),
                 was_wanted(submitted),
                 submitted.time,
@@ -135,20 +136,18 @@ class Ledger:
     def apply(self, row: Row) -> Story | None:
         """Take in a row; the build that it is about."""
         self.row = max(self.row, row.id)
-        name, _, part = row.build.partition(".")
-        story = self.stories.get(name)
+        story = self.stories.get(row.build)
         if story is not None:
             story.row = row.id
-            _tell(story, part, row)
+            _tell(story, row)
         return story
 
     def verse(self, row: Row) -> Verse | None:
         """What was made of the row of a pass, unless that was found again since."""
-        name, _, part = row.build.partition(".")
-        story = self.stories.get(name)
+        story = self.stories.get(row.build)
         if story is None or not isinstance(row.record, PassCommitted):
             return None
-        chapter = story.chapters.get((story.metric_of(part), row.record.domain))
+        chapter = story.chapters.get(row.record.domain)
         verses = reversed(chapter.verses) if chapter is not None else iter(())
         return next((verse for verse in verses if verse.row == row.id), None)
 
@@ -169,12 +168,12 @@ class Ledger:
         return queue.index(story) + sum(s.is_active and s.is_queued_here for s in self.there())
 
 
-def _tell(story: Story, part: str, row: Row) -> None:
+def _tell(story: Story, row: Row) -> None:
     match row.record:
         case Became(state, reason):
-            _became(story, part, State(state), reason, row)
+            _became(story, State(state), reason, row)
         case WavesPlanned():
-            _planned(story, story.metric_of(part), row.record)
+            _planned(story, row.record)
             for chapter in story.chapters.values():
                 chapter.is_to_be_verified = story.wanted.verify
         case Deleted(reason):
@@ -189,17 +188,15 @@ def _tell(story: Story, part: str, row: Row) -> None:
             story.history.append(Line(row.id, row.time, "repeated", said))
         case record:
             story.falls = 0 if not isinstance(record, Assigned) else story.falls
-            found = story.chapters.get((story.metric_of(part), record.domain))
+            found = story.chapters.get(record.domain)
             if found is not None:
                 _TOLD[type(record)](found, record, row)
 
 
-def _became(story: Story, part: str, state: State, reason: str, row: Row) -> None:
-    if state is State.SUCCEEDED and part and part != story.wanted.metrics[-1]:
-        return  # the next metric's turn
+def _became(story: Story, state: State, reason: str, row: Row) -> None:
     story.history.append(Line(row.id, row.time, state.value, reason))
     if state is State.INTERRUPTED and story.is_active:
-        # Not when the next foreman finds its part of a build on a cluster as it was left.
+        # Not when the next foreman finds a build on a cluster as it was left.
         story.falls += 1
     if state is State.PLANNING and story.began is None:
         story.began = row.time
@@ -216,25 +213,24 @@ def _leave(story: Story, state: State) -> None:
             chapter.state = "failed" if state is State.FAILED else "waiting"
 
 
-def _planned(story: Story, metric: str, plan: WavesPlanned) -> None:
-    """What was seen of a material before is kept, unless it begins anew."""
+def _planned(story: Story, plan: WavesPlanned) -> None:
+    """What was seen of a domain before is kept, unless it begins anew."""
     for wave in plan.waves:
-        for name in wave:
-            before = story.chapters.get((metric, name))
-            if before is None:
-                story.chapters[metric, name] = _begun(metric, name, plan)
-    for name in plan.present:
-        chapter = story.chapters.setdefault((metric, name), Chapter(name, metric, len(name) - 1))
+        for domain in wave:
+            if domain not in story.chapters:
+                story.chapters[domain] = _begun(domain, plan)
+    for domain in plan.present:
+        chapter = story.chapters.setdefault(domain, Chapter.of(domain))
         if chapter.state != "done":
             chapter.state = "exists"
     story.waves = _waves(story)
 
 
-def _begun(metric: str, name: str, plan: WavesPlanned) -> Chapter:
-    """A material, with the passes that an earlier build has logged."""
-    chapter = Chapter(name, metric, len(name) - 1)
+def _begun(domain: str, plan: WavesPlanned) -> Chapter:
+    """A domain, with the passes that an earlier build has logged."""
+    chapter = Chapter.of(domain)
     for logged in plan.logged:
-        for winner, passes in logged.passes if logged.domain == name else ():
+        for winner, passes in logged.passes if logged.domain == domain else ():
             for p in passes:
                 chapter.decided += p.won + p.lost
                 verse = Verse(0, winner, p.depth, p.won, p.lost, 0, 0.0, 0.0, chapter.decided)
@@ -242,10 +238,10 @@ def _begun(metric: str, name: str, plan: WavesPlanned) -> Chapter:
     return chapter
 
 
-def _waves(story: Story) -> list[list[tuple[str, str]]]:
-    """Materials by the number of their men."""
+def _waves(story: Story) -> list[list[str]]:
+    """Domains by the number of their men."""
     men = sorted({chapter.men for chapter in story.chapters.values()})
-    return [[key for key, c in story.chapters.items() if c.men == number] for number in men]
+    return [[name for name, c in story.chapters.items() if c.men == number] for number in men]
 
 
 def _assigned(chapter: Chapter, record: Assigned, row: Row) -> None:

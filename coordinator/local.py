@@ -16,7 +16,7 @@ from coordinator.events import Done, Event, NodesAwaited
 from coordinator.tasks import created, done, failed, sealed
 from workers.analysis import Parcel
 from workers.worker import Worker
-from workers.workshop import Tables
+from workers.workshop import Library
 
 _UNLIMITED = 1 << 62
 
@@ -43,8 +43,8 @@ class Local:
     domain is solved after the other; what threads there are is divided among them.
     """
 
-    def __init__(self, site: Site, tables: Tables, workers: int, threads: int) -> None:
-        self._site, self._tables = site, tables
+    def __init__(self, site: Site, library: Library, workers: int, threads: int) -> None:
+        self._site, self._library = site, library
         self._threads = max(1, threads // workers)
         self._events: SimpleQueue[Event] = SimpleQueue()
         self._posts: dict[tuple[str, int, int], _Post] = {}
@@ -80,7 +80,7 @@ class Local:
 
     def _do(self, post: _Post, call: Call, task: Task) -> None:
         if isinstance(task, Create):
-            post.worker = created(self._site, self._tables, call, task, self._threads)
+            post.worker = created(self._site, self._library, call, task, self._threads)
             self._events.put(Done(call))
             return
         assert post.worker is not None, f"{call}: a worker that was not created"

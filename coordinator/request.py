@@ -1,4 +1,9 @@
-"""What is asked of a build, and what whoever watches it is told."""
+"""What is asked of a build, and what whoever watches it is told.
+
+A build is of some materials for some metrics, and of all that their captures lead to: one build,
+however many metrics.  What happens in it happens to a subject, a material for a metric, or to the
+build as a whole.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,6 +13,7 @@ from typing import NamedTuple
 from workers.material import Material
 from workers.metric import Metric
 from workers.passlog import Pass
+from workers.subject import Subject
 from workers.table import Counts
 
 
@@ -20,7 +26,7 @@ class Request:
 
     materials: tuple[Material, ...]
     out: Path
-    metric: Metric = Metric.DTC
+    metrics: tuple[Metric, ...] = (Metric.DTC,)
     threads: int = 1
     memory: int | None = None
     resume: bool = True
@@ -32,10 +38,10 @@ class Request:
 
 
 class Planned(NamedTuple):
-    """The waves of what is to be built, and what is there already."""
+    """The waves of what is to be built, for all metrics, and what is there already."""
 
-    waves: tuple[tuple[Material, ...], ...]
-    present: tuple[Material, ...]
+    waves: tuple[tuple[Subject, ...], ...]
+    present: tuple[Subject, ...]
 
 
 class Post(NamedTuple):
@@ -48,19 +54,19 @@ class Post(NamedTuple):
 
 
 class Started(NamedTuple):
-    """A material has got workers; `cut` counts the ordered pairs of neighbouring partitions that
+    """A subject has got workers; `cut` counts the ordered pairs of neighbouring partitions that
     different workers own.
     """
 
-    material: Material
+    subject: Subject
     posts: tuple[Post, ...] = ()  # by worker
     cut: int = 0
 
 
 class Restaffed(NamedTuple):
-    """A material has got other workers."""
+    """A subject has got other workers."""
 
-    material: Material
+    subject: Subject
     posts: tuple[Post, ...]
     cut: int
 
@@ -86,7 +92,7 @@ class Committed(NamedTuple):
     `exchanged` the bytes that went from worker to worker.
     """
 
-    material: Material
+    subject: Subject
     winner: int
     passed: Pass
     decided: int
@@ -97,9 +103,9 @@ class Committed(NamedTuple):
 
 
 class SetBack(NamedTuple):
-    """A material lost its workers and goes on from its last committed pass, with others."""
+    """A subject lost its workers and goes on from its last committed pass, with others."""
 
-    material: Material
+    subject: Subject
     reason: str
 
 
@@ -110,11 +116,11 @@ class Waiting(NamedTuple):
 
 
 class Painting(NamedTuple):
-    material: Material
+    subject: Subject
 
 
 class Published(NamedTuple):
-    material: Material
+    subject: Subject
     bytes: int
     seconds: float
     counts: Counts
@@ -123,7 +129,7 @@ class Published(NamedTuple):
 class Verified(NamedTuple):
     """Every value of a table follows from its successors."""
 
-    material: Material
+    subject: Subject
     seconds: float
 
 

@@ -29,24 +29,24 @@ from coordinator.crew import Site
 from coordinator.events import Answer, Computed, Damaged, Done, Failed, Fault, Prepared, Written
 from workers.analysis import Findings, Parcel
 from workers.errors import CannotBuild, DamagedLog, DamagedTable, KingpairError
-from workers.material import Material
 from workers.passlog import Pass
+from workers.subject import Subject
 from workers.threads import Threads
 from workers.worker import Worker
-from workers.workshop import Tables
+from workers.workshop import Library
 
 Parcels = dict[int, Parcel]  # by receiver
 Reply = tuple[Answer, Parcels]
 
 
-def created(site: Site, tables: Tables, call: Call, task: Create, threads: int) -> Worker:
-    material = Material.parse(call.domain)
+def created(site: Site, library: Library, call: Call, task: Create, threads: int) -> Worker:
+    subject = Subject.parse(call.domain)
     return Worker(
-        material,
+        subject.material,
         task.owners,
         call.worker,
         call.incarnation,
-        tables,
+        library.of(subject.metric),
         Threads(threads),
         site.compact,
     )

@@ -38,11 +38,11 @@ from coordinator.request import (
     Waiting,
     Work,
 )
-from workers.material import Material
 from workers.passlog import Pass
+from workers.subject import Subject
 from workers.table import Table
 
-Find = Callable[[Material], Table]
+Find = Callable[[Subject], Table]
 Passing = tuple[str, int, int]  # domain, winner, depth
 
 
@@ -85,21 +85,21 @@ class Telling:
             case PassCommitted():
                 self._committed(command)
             case SetBack(domain, _, reason):
-                self._listen(request.SetBack(Material.parse(domain), reason))
+                self._listen(request.SetBack(Subject.parse(domain), reason))
             case AwaitNodes(_, lacking):
                 self._listen(Waiting(lacking))
             case Do(call, Paint()) if (call.domain, Paint) not in self._since:
                 self._begin(call.domain, Paint)
-                self._listen(Painting(Material.parse(call.domain)))
+                self._listen(Painting(Subject.parse(call.domain)))
             case TablePublished(domain):
-                material = Material.parse(domain)
+                subject = Subject.parse(domain)
                 seconds = self._seconds(domain, Assigned)
-                counts = self._find(material).counts
-                self._listen(Published(material, command.bytes, seconds, counts))
+                counts = self._find(subject).counts
+                self._listen(Published(subject, command.bytes, seconds, counts))
             case Do(call, Verify()):
                 self._begin(call.domain, Verify)
             case TableVerified(domain):
-                self._listen(Verified(Material.parse(domain), self._seconds(domain, Verify)))
+                self._listen(Verified(Subject.parse(domain), self._seconds(domain, Verify)))
 
     def _assign(self, assigned: Assigned) -> None:
         self._assigned[assigned.domain], self._posts[assigned.domain] = assigned, []
@@ -113,11 +113,11 @@ class Telling:
         posts.append(Post(task.node, task.cores, task.memory, partitions))
         if len(posts) < len(assigned.shares):
             return
-        material, is_new = Material.parse(call.domain), (call.domain, Assigned) not in self._since
+        is_new = (call.domain, Assigned) not in self._since
         if is_new:
             self._begin(call.domain, Assigned)
         event = Started if is_new else Restaffed
-        self._listen(event(material, tuple(posts), assigned.links_cut))
+        self._listen(event(Subject.parse(call.domain), tuple(posts), assigned.links_cut))
 
     def _committed(self, done: PassCommitted) -> None:
         won, lost = sum(done.won), sum(done.lost)
@@ -128,7 +128,7 @@ class Telling:
         work = self._work.pop((done.domain, done.winner, done.depth), {})
         self._listen(
             Committed(
-                Material.parse(done.domain),
+                Subject.parse(done.domain),
                 done.winner,
                 Pass(done.depth, won, lost, done.over),
                 decided,

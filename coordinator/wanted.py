@@ -47,6 +47,5 @@ def is_a_foremans(submitted: Submitted) -> bool:
 
 
 def was_wanted(submitted: Submitted) -> Wanted:
-    """Also of a build that a command line has entered into the journal, for one metric."""
-    found = json.loads(submitted.request)
-    return wanted_of(found | {"metrics": found.get("metrics") or [found["metric"]]})
+    """Also of a build that a command line has entered into the journal."""
+    return wanted_of(json.loads(submitted.request))

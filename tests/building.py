@@ -10,6 +10,7 @@ import numpy as np
 from coordinator.build import build
 from coordinator.request import Event, Planned, Request, Started
 from workers.material import Material
+from workers.metric import Metric
 from workers.table import PLAIN, Counts, Identity, Table
 from workers.whole import whole_file
 from workers.writing import Part, encode, end_of, head_of, schema_of, write_blocks
@@ -17,11 +18,20 @@ from workers.writing import Part, encode, end_of, head_of, schema_of, write_bloc
 CLOSURE = ("KQvKR", "KQvK", "KRvK")
 
 
-def built(out: Path, *names: str, force: bool = False, memory: int | None = None) -> list[Event]:
+BOTH_METRICS = (Metric.DTC, Metric.DTM)
+
+
+def built(
+    out: Path,
+    *names: str,
+    force: bool = False,
+    memory: int | None = None,
+    metrics: tuple[Metric, ...] = (Metric.DTC,),
+) -> list[Event]:
     """Build, and all that happened."""
     events: list[Event] = []
     materials = tuple(map(Material.parse, names))
-    build(Request(materials, out, threads=2, force=force, memory=memory), events.append)
+    build(Request(materials, out, metrics, threads=2, force=force, memory=memory), events.append)
     return events
 
 
@@ -31,7 +41,7 @@ def planned(events: list[Event]) -> Planned:
 
 
 def started(events: list[Event]) -> list[str]:
-    return [str(event.material) for event in events if isinstance(event, Started)]
+    return [str(event.subject.material) for event in events if isinstance(event, Started)]
 
 
 def files(directory: Path) -> dict[str, bytes]:

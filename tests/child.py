@@ -1,6 +1,6 @@
 """A build in a process of its own, which can be killed: by us, or by the kernel in mid-write.
 
-    python child.py OUT LIMIT MATERIAL ...
+    python child.py OUT LIMIT METRIC,... MATERIAL ...
 
 It prints a line for each event, and is never more than one event ahead of whoever answers with a
 line.  With a LIMIT other than 0 the process dies on the spot, as if by kill -9, when a file of its
@@ -20,16 +20,19 @@ from coordinator.build import build
 from coordinator.request import Event, Planned, Request, Waiting
 from workers.errors import KingpairError
 from workers.material import Material
+from workers.metric import Metric
 
 
-def main(out: str, limit: str, *names: str) -> int:
+def main(out: str, limit: str, metrics: str, *names: str) -> int:
     if int(limit):
         # Python would otherwise turn the signal into an error that it can handle.
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
     try:
-        build(Request(tuple(map(Material.parse, names)), Path(out), threads=2), tell)
+        materials = tuple(map(Material.parse, names))
+        asked = tuple(map(Metric, metrics.split(",")))
+        build(Request(materials, Path(out), asked, threads=2), tell)
     except KingpairError as error:
         print(f"{type(error).__name__}: {error}")
         return 1
@@ -37,14 +40,14 @@ def main(out: str, limit: str, *names: str) -> int:
 
 
 def tell(event: Event) -> None:
-    material = "" if isinstance(event, Planned | Waiting) else f" {event.material}"
-    print(f"{type(event).__name__}{material}", flush=True)
+    subject = "" if isinstance(event, Planned | Waiting) else f" {event.subject}"
+    print(f"{type(event).__name__}{subject}", flush=True)
     if not isinstance(event, Planned):
         sys.stdin.readline()
 
 
-def command(out: Path, names: Iterable[str], limit: int = 0) -> list[str]:
-    return [sys.executable, __file__, str(out), str(limit), *names]
+def command(out: Path, names: Iterable[str], limit: int = 0, metrics: str = "dtc") -> list[str]:
+    return [sys.executable, __file__, str(out), str(limit), metrics, *names]
 
 
 def environment() -> dict[str, str]:
@@ -52,10 +55,12 @@ def environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
-def killed(out: Path, names: Iterable[str], at: Callable[[int, str], bool]) -> bool:
+def killed(
+    out: Path, names: Iterable[str], at: Callable[[int, str], bool], metrics: str = "dtc"
+) -> bool:
     """Build, and kill at the first event (its number, its line) for which `at` holds."""
     with subprocess.Popen(
-        command(out, names),
+        command(out, names, metrics=metrics),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -40,7 +40,7 @@ class HarmedCrew(RayCrew):
 
     def do(self, call: Call, task: Task) -> None:
         super().do(call, task)
-        fits = type(task).__name__ == self._kind and call.domain == "KQvKR"
+        fits = type(task).__name__ == self._kind and call.domain == "KQvKR.dtc"
         if self._harm and fits and getattr(task, "depth", DEPTH) in (0, DEPTH):
             if self._harm == "end":
                 os.kill(os.getpid(), signal.SIGKILL)

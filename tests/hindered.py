@@ -126,7 +126,7 @@ def crowded(out: Path) -> None:
 
 def closed(server: Objects, out: Path) -> None:
     def listen(event: Event) -> None:
-        if isinstance(event, Painting) and str(event.material) == "KQvKR":
+        if isinstance(event, Painting) and str(event.subject) == "KQvKR.dtc":
             server.fail = lambda method, path: 403 if method in ("PUT", "POST") else None
 
     tried("closed", out, listen)

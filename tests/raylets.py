@@ -54,7 +54,7 @@ class Happening(RayCrew):
 
     def do(self, call: Call, task: Task) -> None:
         super().do(call, task)
-        is_time = isinstance(task, Win) and task.depth == DEPTH and call.domain == "KQvKR"
+        is_time = isinstance(task, Win) and task.depth == DEPTH and call.domain == "KQvKR.dtc"
         if is_time and (happen := self._happen):
             self._happen = None
             happen(self)

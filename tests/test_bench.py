@@ -21,8 +21,10 @@ from workers.domain import domain_of
 from workers.errors import CannotBuild
 from workers.fen import parse_fen
 from workers.material import Material
+from workers.metric import Metric
 from workers.passlog import Pass
 from workers.position import material_of
+from workers.subject import Subject
 
 
 def test_a_time_must_not_exceed_its_target() -> None:
@@ -89,14 +91,14 @@ def test_the_model_reads_the_constants_that_are_measured(tmp_path: Path) -> None
 
 def test_the_constants_are_found_in_passes_that_keep_to_them() -> None:
     wanted = Constants(partition=1e-5, near=3e-7)
-    units = 462 * 64**3 / 512
+    units, subject = 462 * 64**3 / 512, Subject(FIVE_MEN, Metric.DTC)
     passes = [
-        Committed(FIVE_MEN, 0, Pass(depth, won, 0, False), 0, seconds)
+        Committed(subject, 0, Pass(depth, won, 0, False), 0, seconds)
         for depth, won in enumerate((0, 10, 1000, 100_000, 10_000_000))
         for share in [won / domain_of(FIVE_MEN).placements() * placed(5)]
         for seconds in [462 * wanted.partition + units * occupied(share) * wanted.near]
     ]
-    rest = (Painting(FIVE_MEN), Published(FIVE_MEN, 1, 1.0, {}), Verified(FIVE_MEN, 1.0))
+    rest = (Painting(subject), Published(subject, 1, 1.0, {}), Verified(subject, 1.0))
     found = of_five_men(Watched(FIVE_MEN, tuple(enumerate((*passes, *rest)))))
     assert (found.partition, found.near) == pytest.approx((wanted.partition, wanted.near))
     assert found.unit == wanted.unit

@@ -6,10 +6,23 @@ from pathlib import Path
 
 import child
 import pytest
-from building import CLOSURE, built, copied, files, finished, planned, replace, started
+from building import (
+    BOTH_METRICS,
+    CLOSURE,
+    built,
+    copied,
+    files,
+    finished,
+    planned,
+    replace,
+    started,
+)
 from disks import can_mount, files_end_at
 
 from coordinator.build import build
+from coordinator.closure import check_nodes, plan_of, subjects
+from coordinator.domains import Node, Policy
+from coordinator.plan import estimate
 from coordinator.request import (
     Committed,
     Event,
@@ -22,9 +35,11 @@ from coordinator.request import (
 )
 from workers.errors import CannotBuild, DamagedTable
 from workers.material import STRONGER, Material
+from workers.metric import Metric
 from workers.passlog import Pass
+from workers.subject import Subject
 from workers.table import Table
-from workers.workshop import Tables
+from workers.workshop import Library, Tables
 
 KQVKR = Material.parse("KQvKR")
 
@@ -37,12 +52,31 @@ def refused(out: Path, *names: str, memory: int | None = None) -> str:
     return str(found.value)
 
 
+def in_a_namespace(script: str, *arguments: str) -> str:
+    """What a shell script prints that has mounts of its own, and builds with `"$@"` after $1."""
+    line = ["unshare", "-m", "sh", "-ec", script, "sh", *arguments]
+    done = subprocess.run(
+        line,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env=child.environment(),
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+needs_mounts = pytest.mark.skipif(
+    not can_mount(), reason="no filesystems were mounted: run the tests as root"
+)
+
+
 # What is built, and in what order
 
 
 def test_smaller_tables_are_built_first(tmp_path: Path) -> None:
     events = built(tmp_path / "new" / "tables", "KRvKN", "KQvK")
-    waves = [[str(material) for material in wave] for wave in planned(events).waves]
+    waves = [[str(subject.material) for subject in wave] for wave in planned(events).waves]
     assert waves == [["KQvK", "KRvK", "KNvK"], ["KRvKN"]]
     assert started(events) == ["KQvK", "KRvK", "KNvK", "KRvKN"]
     names = {path.name for path in (tmp_path / "new" / "tables").iterdir()}
@@ -73,7 +107,8 @@ def test_a_present_table_is_not_built_again(tables: Path, tmp_path: Path) -> Non
     copied(tables, tmp_path)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     events = built(tmp_path, "KQvKR")
-    assert events == [Planned((), tuple(map(Material.parse, ("KQvK", "KRvK", "KQvKR"))))]
+    there = tuple(Subject(Material.parse(name), Metric.DTC) for name in ("KQvK", "KRvK", "KQvKR"))
+    assert events == [Planned((), there)]
     assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
 
 
@@ -107,6 +142,71 @@ def test_a_replaced_table_is_felt_two_waves_up(tmp_path: Path) -> None:
     smaller = Table(tmp_path / "KNNNvK.dtc.arrow").smaller
     assert smaller == {"KNNvK": Table(tmp_path / "KNNvK.dtc.arrow").digest}
     assert started(built(tmp_path, "KNNNvK")) == []
+
+
+# Several metrics
+
+
+def test_a_build_for_two_metrics_has_one_plan_and_leaves_both_tables(
+    tables: Path, tmp_path: Path
+) -> None:
+    events = built(tmp_path / "both", "KQvKR", metrics=BOTH_METRICS)
+    kinds = [type(event) for event in events]
+    assert (kinds[0], kinds.count(Planned)) == (Planned, 1)
+    wave = ["KQvK.dtc", "KQvK.dtm", "KRvK.dtc", "KRvK.dtm"]
+    assert [list(map(str, w)) for w in planned(events).waves] == [wave, ["KQvKR.dtc", "KQvKR.dtm"]]
+    assert [str(e.subject) for e in events if isinstance(e, Verified)] == [
+        *wave,
+        "KQvKR.dtc",
+        "KQvKR.dtm",
+    ]
+    built(tmp_path / "mate", "KQvKR", metrics=(Metric.DTM,))
+    assert files(tmp_path / "both") == files(tmp_path / "mate") | finished(tables)
+
+
+def test_of_two_metrics_only_what_is_missing_is_built(tables: Path, tmp_path: Path) -> None:
+    copied(tables, tmp_path, "KQvK", "KRvK")
+    events = built(tmp_path, "KRvK", metrics=BOTH_METRICS)
+    assert list(map(str, planned(events).present)) == ["KRvK.dtc"]
+    assert [str(e.subject) for e in events if isinstance(e, Started)] == ["KRvK.dtm"]
+
+
+def test_memory_for_one_of_two_metrics_alone_is_refused_before_anything_is_made(
+    tmp_path: Path,
+) -> None:
+    material = Material.parse("KBBvKN")
+    to_convert, to_mate = (estimate(material, 2, metric).memory for metric in BOTH_METRICS)
+    assert to_convert < to_mate
+    with pytest.raises(CannotBuild, match="KBBvKN needs"):
+        built(tmp_path / "out", "KBBvKN", memory=to_mate - 1, metrics=BOTH_METRICS)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nodes_that_hold_one_of_two_metrics_alone_are_refused(tmp_path: Path) -> None:
+    material = Material.parse("KRBvKBN")
+    node = Node("a", 1, estimate(material, 1, Metric.DTM).memory - 1)
+    for metrics in ((Metric.DTC,), BOTH_METRICS):
+        request, library = Request((material,), tmp_path, metrics), Library(tmp_path)
+        todo = subjects(request)
+        plan = plan_of(request, library, todo, (), Policy(), lambda domain: 0, 1)
+        if len(metrics) > 1:
+            with pytest.raises(CannotBuild, match=r"KRBvKBN\.dtm needs"):
+                check_nodes(plan, [node])
+        else:
+            check_nodes(plan, [node])
+
+
+@needs_mounts
+def test_room_for_one_of_two_metrics_alone_is_refused_before_anything_is_made(
+    tmp_path: Path,
+) -> None:
+    script = 'out=$1; shift; mount -t tmpfs -o size=320k tmpfs "$out"; "$@" || :; ls -A "$out"'
+    one = in_a_namespace(script, str(tmp_path), *child.command(tmp_path, ["KQvKR"]))
+    assert one.startswith("Planned\n")
+    command = child.command(tmp_path, ["KQvKR"], metrics="dtc,dtm")
+    both = in_a_namespace(script, str(tmp_path), *command)
+    assert both.startswith(f"CannotBuild: {tmp_path} has 320.0 KiB free, the build takes about")
+    assert both.count("\n") == 1
 
 
 # --force
@@ -204,25 +304,6 @@ def test_a_full_disk_is_refused_in_one_line_and_gone_on_from(
     assert files(tmp_path) == finished(tables)
 
 
-def in_a_namespace(script: str, *arguments: str) -> str:
-    """What a shell script prints that has mounts of its own, and builds with `"$@"` after $1."""
-    line = ["unshare", "-m", "sh", "-ec", script, "sh", *arguments]
-    done = subprocess.run(
-        line,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        env=child.environment(),
-    )
-    assert done.stderr == ""
-    return done.stdout
-
-
-needs_mounts = pytest.mark.skipif(
-    not can_mount(), reason="no filesystems were mounted: run the tests as root"
-)
-
-
 @needs_mounts
 def test_a_directory_that_is_not_writable_is_refused(tables: Path, tmp_path: Path) -> None:
     copied(tables, tmp_path, "KQvK")
@@ -275,7 +356,7 @@ def test_a_table_that_contradicts_itself_does_not_stay(tmp_path: Path) -> None:
 def test_a_build_verifies_what_it_has_made_unless_told_not_to(tmp_path: Path) -> None:
     events: list[Event] = []
     build(Request((KQVKR,), tmp_path), events.append)
-    verified = [str(event.material) for event in events if isinstance(event, Verified)]
+    verified = [str(event.subject.material) for event in events if isinstance(event, Verified)]
     assert verified == started(events)
     events.clear()
     build(Request((KQVKR,), tmp_path, force=True, verify=False), events.append)

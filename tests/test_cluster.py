@@ -17,11 +17,11 @@ from typing import Any
 
 import child
 import pytest
-from building import CLOSURE
+from building import BOTH_METRICS, CLOSURE, built
 
 from api.hiring import hiring
 from coordinator.book import JOURNAL
-from coordinator.commands import Assigned
+from coordinator.commands import Assigned, Record, TableVerified, WavesPlanned
 from coordinator.journal import Journal
 from workers.errors import CannotBuild
 
@@ -131,6 +131,29 @@ def test_actors_make_the_same_bytes_as_threads(tables: Path, tmp_path: Path) -> 
 
 @needs_cluster
 @pytest.mark.slow
+def test_two_metrics_are_one_build_side_by_side(tables: Path, tmp_path: Path) -> None:
+    built(tmp_path / "here", "KQvKR", metrics=BOTH_METRICS)
+    out = tmp_path / "out"
+    words = ("build", "KQvKR", "--out", str(out), "--cluster", "local", "--workers", "2")
+    both = ("--metric", "dtc", "--metric", "dtm")
+    done = on_loopback(tmp_path, sys.executable, "-m", "api.cli", *words, *both)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert tables_of(out) == tables_of(tmp_path / "here")
+    with Journal(out / JOURNAL) as journal:
+        (submitted,) = journal.builds()
+        records = [entry.record for entry in journal.history(submitted.name)]
+    assert sum(isinstance(record, WavesPlanned) for record in records) == 1
+    begun = next(i for i, r in enumerate(records) if _is(r, Assigned, "KQvK.dtm"))
+    ended = next(i for i, r in enumerate(records) if _is(r, TableVerified, "KQvK.dtc"))
+    assert begun < ended
+
+
+def _is(record: Record, kind: type[Assigned | TableVerified], domain: str) -> bool:
+    return isinstance(record, kind) and record.domain == domain
+
+
+@needs_cluster
+@pytest.mark.slow
 def test_whoever_dies_or_is_paused_the_bytes_are_the_same(tables: Path, tmp_path: Path) -> None:
     asked = [word for harm in HARMS for word in harm]
     seen = clustered(tmp_path, tmp_path / "out", 3, *asked)
@@ -154,7 +177,9 @@ def test_a_coordinator_that_is_killed_goes_on_with_its_build(
     with Journal(out / "none" / JOURNAL) as journal:
         (submitted,) = journal.builds()
         records = [entry.record for entry in journal.history(submitted.name)]
-    given_out = [r.incarnation for r in records if isinstance(r, Assigned) and r.domain == "KQvKR"]
+    given_out = [
+        r.incarnation for r in records if isinstance(r, Assigned) and r.domain == "KQvKR.dtc"
+    ]
     assert given_out == sorted(set(given_out))
 
 

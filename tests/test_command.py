@@ -26,6 +26,7 @@ from workers import _kernels, errors
 from workers.material import Material
 from workers.metric import Metric
 from workers.passlog import Pass
+from workers.subject import Subject
 
 STUDY = ("report", "longest", "zugzwangs", "sample", "export")
 COMMANDS = (
@@ -272,9 +273,13 @@ def test_a_build_of_both_metrics_says_which(tables: Path, out: Path) -> None:
     both = "--metric", "dtc", "--metric", "dtm"
     lines = said("build", "KRvK", "--out", out, *both, "--json").splitlines()
     found = [(event["metric"], event["event"]) for event in map(json.loads, lines)]
-    assert [m for m, event in found if event == "published"] == ["dtc", "dtm"]
+    for kind in ("planned", "published"):
+        assert [m for m, event in found if event == kind] == ["dtc", "dtm"]
     text = said("build", "KRvK", "--out", out, *both, "--force").splitlines()
-    assert (text[0], text.index("dtm: moves to mate")) == ("dtc: moves to mate or conversion", 4)
+    assert text[:2] == ["dtc: moves to mate or conversion", "dtm: moves to mate"]
+    assert text[2] == "wave 1 of 1: 2 tables of 3 men"
+    assert [line.split()[0] for line in text[3:5]] == ["KRvK.dtc", "KRvK.dtm"]
+    assert text[5].startswith("wrote 2 tables to ")
 
 
 def test_what_the_second_of_two_metrics_lacks_is_said_before_the_first_is_begun(out: Path) -> None:
@@ -306,8 +311,8 @@ def test_an_interrupted_build_says_what_is_kept_and_goes_on(
 @contextmanager
 def interrupting(*_: object) -> Iterator[Listener]:
     def listen(event: Event) -> None:
-        if isinstance(event, Committed) and (event.material.name, event.passed.depth) == (
-            "KQvKR",
+        if isinstance(event, Committed) and (str(event.subject), event.passed.depth) == (
+            "KQvKR.dtc",
             9,
         ):
             raise KeyboardInterrupt
@@ -373,37 +378,41 @@ def test_no_number_of_passes_is_promised() -> None:
 
 def test_a_new_colour_begins_a_new_trend() -> None:
     progress = under_way()
-    progress.follow(Committed(Material.parse("KQvKR"), 1, Pass(0, 0, 7, False), 7, 0.1))
+    progress.follow(Committed(Subject.parse("KQvKR.dtc"), 1, Pass(0, 0, 7, False), 7, 0.1))
     assert progress.found == [7]
 
 
 def test_nothing_is_guessed_before_a_material_is_done() -> None:
     progress = Progress()
-    progress.follow(Planned(((Material.parse("KQvK"), Material.parse("KRvK")),), ()))
-    progress.follow(Started(Material.parse("KQvK")))
+    progress.follow(Planned((tuple(subjects("KQvK", "KRvK")),), ()))
+    progress.follow(Started(Subject.parse("KQvK.dtc")))
     assert progress.left() is None
 
 
 def test_the_time_to_come_is_that_of_materials_with_as_many_men() -> None:
     progress = under_way()
     assert progress.left() is None
-    progress.follow(Published(Material.parse("KQvKR"), 10, 2.5, NO_WINS))
+    progress.follow(Published(Subject.parse("KQvKR.dtc"), 10, 2.5, NO_WINS))
     assert progress.left() == (2.5, 2.5)
 
 
 def test_what_has_no_like_leaves_a_lower_bound_alone() -> None:
     progress = Progress()
-    queen, rook, both = map(Material.parse, ("KQvK", "KRvK", "KQvKR"))
+    queen, rook, both = subjects("KQvK", "KRvK", "KQvKR")
     progress.follow(Planned(((queen, rook), (both,)), ()))
     progress.follow(Published(queen, 10, 2.5, NO_WINS))
     assert progress.left() == (2.5, None)
+
+
+def subjects(*names: str) -> list[Subject]:
+    return [Subject.parse(f"{name}.dtc") for name in names]
 
 
 NO_WINS: dict[str, Any] = {"white": {"win": {}}, "black": {"win": {}}}
 
 
 def under_way() -> Progress:
-    queen, rook, both, last = map(Material.parse, ("KQvK", "KRvK", "KQvKR", "KRvKR"))
+    queen, rook, both, last = subjects("KQvK", "KRvK", "KQvKR", "KRvKR")
     progress = Progress()
     for event in (
         Planned(((queen, rook), (both, last)), ()),

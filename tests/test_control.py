@@ -84,7 +84,7 @@ def test_a_paused_build_goes_on_when_it_is_resumed(tables: Path, tmp_path: Path)
 def test_passes_are_told_of_by_partition(tmp_path: Path) -> None:
     events: list[Event] = []
     build(Request((KQVKR,), tmp_path, workers=2, grain=1), events.append)
-    passes = [e for e in events if isinstance(e, Committed) and e.material == KQVKR]
+    passes = [e for e in events if isinstance(e, Committed) and e.subject.material == KQVKR]
     for event in passes:
         assert len(event.cells.won) == len(event.cells.lost) == 462
         assert (sum(event.cells.won), sum(event.cells.lost)) == event.passed[1:3]
@@ -94,6 +94,6 @@ def test_passes_are_told_of_by_partition(tmp_path: Path) -> None:
         Table(tmp_path / "KQvKR.dtc.arrow").counts["white"]["win"].values()
     )
     assert sum(event.exchanged for event in passes) > 0
-    (start,) = [e for e in events if isinstance(e, Started) and e.material == KQVKR]
+    (start,) = [e for e in events if isinstance(e, Started) and e.subject.material == KQVKR]
     assert [post.partitions for post in start.posts] == [231, 231]
     assert start.cut > 0

@@ -53,7 +53,7 @@ PAWNLESS = [name for name in PUBLISHED if "P" not in name]
 
 
 def built(directory: Path, materials: tuple[Material, ...]) -> Path:
-    request = Request(materials, directory, metric=Metric.DTM, threads=2)
+    request = Request(materials, directory, metrics=(Metric.DTM,), threads=2)
     build(request, lambda event: None)
     return directory
 

@@ -56,14 +56,18 @@ def test_several_workers_note_the_same_passes(tables: Path, tmp_path: Path, work
 
 def test_a_build_that_goes_on_knows_what_earlier_passes_took(tmp_path: Path) -> None:
     def interrupt(event: object) -> None:
-        if isinstance(event, Committed) and event.material in KRVKN and event.passed.depth == 5:
+        if (
+            isinstance(event, Committed)
+            and event.subject.material in KRVKN
+            and event.passed.depth == 5
+        ):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         build(Request(KRVKN, tmp_path, threads=2), interrupt)
     assert not note(tmp_path).exists()
     events = built(tmp_path, "KRvKN")
-    later = [e for e in events if isinstance(e, Committed) and e.material in KRVKN]
+    later = [e for e in events if isinstance(e, Committed) and e.subject.material in KRVKN]
     found = timed(tmp_path / NAME)
     assert is_of(found, Table(tmp_path / NAME))
     assert len(found) - len(later) >= 6

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import child
 import pytest
-from building import built, copied, files, finished, replace, started
+from building import BOTH_METRICS, built, copied, files, finished, replace, started
 
 from coordinator.build import build
-from coordinator.request import Committed, Event, Request
+from coordinator.request import Committed, Event, Painting, Request
 from workers.material import Material
 from workers.table import Table
 
@@ -33,10 +33,37 @@ def test_a_build_that_was_killed_while_painting_does_not_solve_again(
     tables: Path, tmp_path: Path
 ) -> None:
     copied(tables, tmp_path, "KQvK", "KRvK")
-    assert child.killed(tmp_path, ["KQvKR"], lambda _, line: line == "Painting KQvKR")
+    assert child.killed(tmp_path, ["KQvKR"], lambda _, line: line == "Painting KQvKR.dtc")
     events = built(tmp_path, "KQvKR")
     assert not [event for event in events if isinstance(event, Committed)]
     assert files(tmp_path) == finished(tables)
+
+
+@pytest.fixture(scope="module")
+def both_metrics(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """KRvKN and what it rests on, for both metrics."""
+    out = tmp_path_factory.mktemp("both metrics")
+    built(out, "KRvKN", metrics=BOTH_METRICS)
+    return out
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        "Committed",
+        *(pytest.param(at, marks=pytest.mark.slow) for at in ("Started", "Painting", "Published")),
+    ],
+)
+def test_a_build_for_two_metrics_that_was_killed_in_the_second_goes_on(
+    both_metrics: Path, tmp_path: Path, at: str
+) -> None:
+    line = f"{at} KRvKN.dtm"
+    assert child.killed(tmp_path, ["KRvKN"], lambda _, said: said == line, "dtc,dtm")
+    assert (tmp_path / "KRvKN.dtc.arrow").exists()
+    events = built(tmp_path, "KRvKN", metrics=BOTH_METRICS)
+    worked = {str(e.subject) for e in events if isinstance(e, Committed | Painting)}
+    assert worked <= {"KRvKN.dtm"}
+    assert files(tmp_path) == files(both_metrics)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +121,7 @@ def test_what_a_death_left_beside_a_finished_table_is_cleared_away(
 
 def test_without_resume_the_logs_are_begun_anew(tables: Path, tmp_path: Path) -> None:
     copied(tables, tmp_path, "KQvK", "KRvK")
-    assert child.killed(tmp_path, ["KQvKR"], lambda _, line: line == "Painting KQvKR")
+    assert child.killed(tmp_path, ["KQvKR"], lambda _, line: line == "Painting KQvKR.dtc")
     events: list[Event] = []
     build(Request((KQVKR,), tmp_path, resume=False), events.append)
     assert [event for event in events if isinstance(event, Committed)]

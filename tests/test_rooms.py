@@ -27,6 +27,6 @@ def test_a_cluster_that_is_too_small_is_told_and_not_begun_with(tmp_path: Path) 
     assert last[:4] == ["KRBvKBN", "1", "4.6", "GiB"]
     assert "too small for KRBvKBN." in done.stdout
     (refused,) = [line for line in done.stderr.splitlines() if line.startswith("kingpair: ")]
-    assert "KRBvKBN needs 4.6 GiB of memory on a node, the largest has" in refused
+    assert "KRBvKBN.dtc needs 4.6 GiB of memory on a node, the largest has" in refused
     assert "too little; use more nodes or larger ones" in refused
     assert list((tmp_path / "out").glob("*.arrow")) == []

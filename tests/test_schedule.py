@@ -29,7 +29,7 @@ from coordinator.state import State
 from workers.errors import CannotBuild
 from workers.geometry import PAIRS
 from workers.geometry import steps as king_steps
-from workers.material import Material
+from workers.subject import Subject
 
 
 def test_small_domains_share_a_node_side_by_side() -> None:
@@ -161,6 +161,6 @@ def test_a_plan_that_nodes_cannot_hold_is_refused_before_anything_is_built() -> 
 
 
 def test_the_threads_of_a_worker_are_counted_in_what_it_needs() -> None:
-    request, material = Request((), Path()), Material.parse("KRBvKBN")
-    few, many = (described(request, material, cores).base for cores in (1, 64))
+    request, subject = Request((), Path()), Subject.parse("KRBvKBN.dtc")
+    few, many = (described(request, subject, cores).base for cores in (1, 64))
     assert few < many

@@ -90,6 +90,36 @@ def test_what_was_missed_is_told_again_word_for_word(place: Path) -> None:
                     assert numbered(to_the_end(events, "b1")) == live[seen + 1 :]
 
 
+def test_a_build_for_two_metrics_is_one_stream_whose_events_say_which(place: Path) -> None:
+    with running("--tables", str(place), "--port", "0") as (_, url):
+        with watching(url) as events:
+            asked(url, "builds", {"materials": ["KRvK"], "metrics": ["dtc", "dtm"]})
+            found = to_the_end(events, "b1")
+        states = [e.data["state"] for e in found if e.event == "build"]
+        assert states == ["queued", "planning", "running", "succeeded"]
+        plans = [e for e in found if e.event == "planned"]
+        assert [e.data["metric"] for e in plans] == ["dtc", "dtm"]
+        assert [(e.data["waves"], e.data["exists"]) for e in plans] == [([["KRvK"]], [])] * 2
+        for metric in ("dtc", "dtm"):
+            of_it = [e.data for e in found if e.data.get("metric") == metric]
+            assert [e["state"] for e in of_it if "state" in e] == [
+                "solving",
+                "painting",
+                "verifying",
+                "done",
+            ]
+            depths = [e["depth"] for e in of_it if "depth" in e]
+            assert depths == list(range(len(depths)))
+        # Whoever was cut off between the two halves of the plan has the number before both.
+        ids = [event.id for event in plans]
+        assert (ids[0], ids[1] is None) == (None, False)
+        live = numbered(found)
+        last = live[live.index(plans[1]) - 1].id or ""
+        with watching(url, "builds/b1/events", **{"Last-Event-ID": last}) as events:
+            again = [e for e in to_the_end(events, "b1") if e.event == "planned"]
+        assert again == plans
+
+
 def test_a_stream_of_one_build_tells_of_no_other(place: Path) -> None:
     with running("--tables", str(place), "--port", "0") as (_, url):
         asked(url, "builds", {"materials": ["KRvK"]})

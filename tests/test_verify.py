@@ -47,7 +47,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("verified")
     for metric in Metric:
         materials = tuple(map(Material.parse, BUILT))
-        build(Request(materials, out, metric, threads=2), lambda event: None)
+        build(Request(materials, out, (metric,), threads=2), lambda event: None)
     return out
 
 

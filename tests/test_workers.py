@@ -29,7 +29,7 @@ THIRDS = [p % 3 for p in range(len(PAIRS))]
 
 
 def built_by(out: Path, workers: int, name: str = "KQvKR", metric: Metric = Metric.DTC) -> None:
-    request = Request((Material.parse(name),), out, metric, threads=2, workers=workers, grain=1)
+    request = Request((Material.parse(name),), out, (metric,), threads=2, workers=workers, grain=1)
     build(request, lambda event: None)
 
 

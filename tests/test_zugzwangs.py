@@ -104,7 +104,7 @@ def test_a_partition_in_several_sections_has_the_same(
 def test_it_does_not_matter_what_moves_are_counted_to(
     tables: Path, knight: list[Zugzwang], tmp_path: Path
 ) -> None:
-    request = Request((Material.parse("KRvKN"),), tmp_path, metric=Metric.DTM, threads=2)
+    request = Request((Material.parse("KRvKN"),), tmp_path, metrics=(Metric.DTM,), threads=2)
     build(request, lambda event: None)
     with Threads(2) as threads:
         to_mate = list(zugzwangs(Table(tmp_path / "KRvKN.dtm.arrow"), threads))

@@ -17,9 +17,11 @@ from typing import NamedTuple
 
 from workers.errors import DamagedTable, ForeignTable
 from workers.material import STRONGER, WEAKER, Material
+from workers.metric import Metric
 from workers.passlog import LogFile, Pass, PassLog
 from workers.passtimes import note_of
 from workers.store import Store, store_at
+from workers.subject import Subject
 from workers.table import Table, table_name
 
 _COLOURS = {STRONGER: "stronger", WEAKER: "weaker"}
@@ -29,7 +31,7 @@ Smaller = dict[str, str]  # names of smaller tables and their digests
 
 
 class Tables:
-    """The tables of one store, opened once each."""
+    """The tables of one store for one metric, opened once each."""
 
     def __init__(self, where: Path | Store, metric: str) -> None:
         self.store = store_at(where) if isinstance(where, Path) else where
@@ -83,6 +85,30 @@ class Tables:
         for table in self._open.values():
             table.close()
         self.store.close()
+
+
+class Library:
+    """All tables of one store."""
+
+    def __init__(self, where: Path) -> None:
+        self.store = store_at(where)
+        self._tables = {metric: Tables(self.store, metric) for metric in Metric}
+
+    def of(self, metric: Metric) -> Tables:
+        return self._tables[metric]
+
+    def has(self, subject: Subject) -> bool:
+        return self.of(subject.metric).has(subject.material)
+
+    def table(self, subject: Subject) -> Table:
+        return self.of(subject.metric).columns(subject.material)
+
+    def workshop(self, subject: Subject) -> "Workshop":
+        return self.of(subject.metric).workshop(subject.material)
+
+    def close(self) -> None:
+        for tables in self._tables.values():
+            tables.close()
 
 
 class Logged(NamedTuple):

@@ -33,7 +33,7 @@ export class Lanes {
 
   lane(worker, most) {
     const idle = worker.doing === 'idle' || !worker.domain;
-    const doing = idle ? 'idle' : `${DOING[worker.doing] ?? worker.doing} ${worker.domain}`;
+    const doing = idle ? 'idle' : `${DOING[worker.doing] ?? worker.doing} ${worker.domain}${worker.metric === 'dtm' ? ' to mate' : ''}`;
     return make('li', { class: 'lane' },
       make('div', { class: 'who' }, make('b', {}, `${worker.node} · ${worker.id.split('.').at(-1)}`), make('span', {}, doing)),
       memory(worker),

@@ -22,6 +22,7 @@ from workers.material import Material
 from workers.metric import Metric
 from workers.statistics import arrow_table, in_order, parquet_of
 from workers.store import shown, store_at
+from workers.subject import Subject
 from workers.table import Table, table_name
 
 log = logging.getLogger("kingpair")
@@ -95,7 +96,7 @@ async def delete(
 ) -> Response:
     """Remove a table.  Who is reading it reads on; what rests on it can still be asked."""
     for story in at.ledger.there():
-        if story.is_active and (metric, str(material)) in story.chapters:
+        if story.is_active and str(Subject(material, metric)) in story.chapters:
             raise Refused(CONFLICT, f"build {story.name} uses {material}; cancel it first")
     await run_in_threadpool(_removed, held, material, metric)
     return Response(status_code=204)

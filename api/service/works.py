@@ -151,8 +151,8 @@ class Works:
         take no time that a clock shows.
         """
         partitions = lane.pop("partitions")
-        chapters = [c for (_, name), c in story.chapters.items() if name == lane["domain"]]
-        verses = [v for c in chapters if c.state == "solving" for v in c.verses[-_AVERAGED:]]
+        chapter = story.chapters.get(f"{lane['domain']}.{lane['metric']}")
+        verses = chapter.verses[-_AVERAGED:] if chapter and chapter.state == "solving" else []
         seconds, rate = sum(verse.seconds for verse in verses), None
         if seconds > 0:
             share = positions(lane["domain"]) * partitions / len(PAIRS)
@@ -182,7 +182,7 @@ class Works:
             self._is("journal", None)
 
     async def _take_in(self, rows: list[Row], is_live: bool) -> None:
-        if any(row.build.partition(".")[0] not in self.ledger.stories for row in rows):
+        if any(row.build not in self.ledger.stories for row in rows):
             for submitted in await run_in_threadpool(self._reading.builds):
                 self.ledger.enter(submitted)
         if is_live and any(isinstance(row.record, TablePublished) for row in rows):
