@@ -68,6 +68,7 @@ def figures(threads: int, quick: bool, full: bool) -> Iterator[Figure]:
             yield from _five_men(out, threads, repeats)
             yield _log_share(out, "KBBvKN", threads, repeats)
             yield _exchanged(out, "KBBvKN", threads)
+            yield from _bereaved(out, "KBBvKN", threads)
         yield from _probes(out, "KQvKR" if quick else PROBED, threads)
         if full:
             yield from _slow(out, threads)
@@ -142,11 +143,23 @@ def _six_men(out: Path, threads: int) -> Iterator[Figure]:
     seconds = time.perf_counter() - start
     yield Figure(f"{SIX_MEN}, smaller tables present", seconds, "s", 150)
     yield Figure(f"{SIX_MEN}, peak resident", peak / (1 << 30), "GiB", 12)
-    if importlib.util.find_spec("ray") is not None:
+    if _has_ray():
         yield from on_ray(out, SIX_MEN)
+    yield from _bereaved(out, SIX_MEN, threads)
 
 
 # ---- several workers ----
+
+
+def _has_ray() -> bool:
+    return importlib.util.find_spec("ray") is not None
+
+
+def _bereaved(out: Path, name: str, threads: int) -> Iterator[Figure]:
+    if _has_ray():
+        from api.bench_cluster import recovery
+
+        yield from recovery(out, name, threads)
 
 
 def _exchanged(out: Path, name: str, threads: int) -> Figure:

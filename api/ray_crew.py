@@ -1,9 +1,9 @@
-"""Actors of a Ray cluster as a crew: one for each worker, on the node that it was given.
+"""Actors of a Ray cluster as a crew: one for each worker, on the part of a node that it was given.
 
-    Do(Create)       an actor with its node, cores and memory reserved; no restarts
+    Do(Create)       a process of that part, which is held for the build; no restarts
     a step           options(num_returns=1 + workers): the answer, and a parcel for each worker
     Batch.ref        a token for the ObjectRef of a parcel; the bytes never come here
-    Do(Release)      ray.kill
+    Do(Release)      the process rests, or is ended unless all its calls were answered well
 
 Ray notices a process that has died, never one that is stopped or cut off: so each worker gives a
 sign of life every few seconds, on a thread of its own, and one that gives none is lost.  A call has
@@ -12,24 +12,19 @@ a lease besides, by its kind.  Nodes are looked at as often; a new one is asked 
 """
 
 import contextlib
-import os
-import secrets
 import time
-from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, NamedTuple
 
 import ray
-from ray._private.state import available_resources_per_node
 from ray.exceptions import ActorUnschedulableError, RayActorError
-from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from api.ray_cluster import line
-from api.version import components
+from api.ray_holdings import Holding, process
+from api.ray_roster import Roster
 from coordinator.commands import Call, Create, Lose, Release, Seal, Task, Win
 from coordinator.crew import Site
-from coordinator.domains import Node
 from coordinator.events import (
     Computed,
     Damaged,
@@ -45,11 +40,6 @@ from coordinator.events import (
     WorkerLost,
     Written,
 )
-from coordinator.tasks import Parcels, created, done, failed, sealed
-from workers.errors import CannotBuild
-from workers.store import store_at, uri_of
-from workers.worker import Worker
-from workers.workshop import Library
 
 LOOK_SECONDS = 2.0
 Key = tuple[str, int, int]  # domain, incarnation, worker
@@ -57,7 +47,7 @@ Key = tuple[str, int, int]  # domain, incarnation, worker
 
 class Limits(NamedTuple):
     """How long may be waited: for an answer, by kind of task; for a sign of life; for nodes to
-    come, and for one that is there to say whether it is fit.
+    come, for one that is there to say whether it is fit, and for room there that others have taken.
     """
 
     create: float = 120.0
@@ -65,88 +55,21 @@ class Limits(NamedTuple):
     life: float = 6.0
     nodes: float = 60.0
     fit: float = 60.0
+    room: float = 10.0
 
     def of(self, task: Task) -> float:
         return self.create if isinstance(task, Create) else self.other
 
 
-# ---- in the actor ----
+class Post(NamedTuple):
+    """A worker's process, and what it is a part of."""
 
+    actor: Any
+    holding: Holding
 
-class Actor:
-    """A worker in a process of its own.  Answers and failures are values."""
-
-    def __init__(self, site: Site) -> None:
-        self._site = site
-        self._library = Library(Path(site.out))
-        self._worker: Worker | None = None
-
-    def create(self, call: Call, task: Create) -> Event:
-        try:
-            self._worker = created(self._site, self._library, call, task, task.cores)
-        except Exception as error:
-            return failed(call, task, error)
-        return Done(call)
-
-    def seal(self, call: Call, task: Seal) -> Event:
-        try:
-            self._at_work().seal(sealed(task), task.seconds).result()
-        except Exception as error:
-            return failed(call, task, error)
-        return Done(call)
-
-    def do(self, call: Call, task: Task, workers: int, *inbound: Any) -> Any:
-        """The answer, then a parcel or None for each worker."""
-        parcels: Parcels = {}
-        answer: Event
-        try:
-            answer, parcels = done(self._at_work(), call, task, inbound)
-        except Exception as error:
-            answer = failed(call, task, error)
-        return [answer, *(parcels.get(receiver) for receiver in range(workers))]
-
-    def lives(self) -> None:
-        """A sign of life."""
-
-    def _at_work(self) -> Worker:
-        assert self._worker is not None, "a worker that was not created"
-        return self._worker
-
-
-_REMOTE: Any = ray.remote(
-    max_restarts=0, max_task_retries=0, concurrency_groups={"seals": 1, "life": 1}
-)(
-    type(
-        "Actor",
-        (Actor,),
-        {
-            "seal": ray.method(concurrency_group="seals")(Actor.seal),
-            "lives": ray.method(concurrency_group="life")(Actor.lives),
-        },
-    )
-)
-
-
-def unfit(version: str, where: str, mark: str) -> str:
-    """What a node lacks to work here; nothing, if it is fit."""
-    if (found := components()["kingpair"]) != version:
-        return (
-            f"has kingpair {found}, this machine {version}; install the same version on every node"
-        )
-    if mark and not os.access(mark, os.R_OK | os.W_OK):
-        return f"cannot write {where}; build to a directory or a store that all nodes share"
-    if where and not mark:
-        try:
-            store_at(where).check()
-        except CannotBuild as error:
-            return f"cannot use the store: {error}"
-    return ""
-
-
-_UNFIT: Any = ray.remote(num_cpus=0, max_retries=0)(unfit)
-
-
-# ---- in the coordinator ----
+    def process(self) -> int:
+        """Its number, where it is."""
+        return process(self.actor)
 
 
 class RayCrew:
@@ -155,7 +78,9 @@ class RayCrew:
     def __init__(self, site: Site, workers: int | None, limits: Limits) -> None:
         self._site, self._limits = site, limits
         self._events: SimpleQueue[Event] = SimpleQueue()
-        self._actors: dict[Key, Any] = {}
+        self._held: dict[str, Holding] = {}  # by part
+        self._posts: dict[Key, Post] = {}
+        self._suspect: set[Key] = set()  # whose processes nobody else should be given
         self._teams: dict[tuple[str, int], int] = {}  # how many workers
         self._returned: dict[Call, list[Any]] = {}  # refs of parcels, until the answer is there
         self._parcels: dict[str, Any] = {}
@@ -182,6 +107,12 @@ class RayCrew:
 
     def _settled(self, event: Event) -> Event:
         """No lease any more for a call that is answered; of its parcels, those that were sent."""
+        if isinstance(event, NodeLeft):
+            self._leave(event.name)
+        if isinstance(event, WorkerLost):
+            self._suspect.add((event.domain, event.incarnation, event.worker))
+        if isinstance(event, Failed):
+            self._suspect.add(_key(event.call))
         if isinstance(event, Done | Prepared | Computed | Written | Failed | Damaged):
             self._leases.pop(event.call, None)
             parcels = self._returned.pop(event.call, None)
@@ -199,6 +130,7 @@ class RayCrew:
         for call, end in self._leases.items():
             if end < now:
                 del self._leases[call]
+                self._suspect.add(_key(call))
                 return LeaseExpired(call)
         for number, end in self._awaited.items():
             if end < now:
@@ -225,6 +157,11 @@ class RayCrew:
             self._events.put(NodesJoined(come))
         for key in list(self._lives):
             self._look_at(key, now)
+        for name, holding in list(self._held.items()):
+            if holding.is_idle:
+                self._held.pop(name).give_back()
+            else:
+                holding.level()
         self._looked = time.monotonic()
 
     def _look_at(self, key: Key, now: float) -> None:
@@ -232,7 +169,7 @@ class RayCrew:
         # Looks that were late say nothing of the worker.
         since += max(0.0, now - self._looked - 2 * LOOK_SECONDS)
         if sign is None or ray.wait([sign], timeout=0, fetch_local=False)[0]:
-            self._lives[key] = self._actors[key].lives.remote(), now
+            self._lives[key] = self._posts[key].actor.lives.remote(), now
         elif now > since + self._limits.life:
             del self._lives[key]
             self._events.put(WorkerLost(*key, f"no sign of life for {now - since:.0f} s"))
@@ -242,37 +179,45 @@ class RayCrew:
     # ---- calls ----
 
     def do(self, call: Call, task: Task) -> None:
-        key = call.domain, call.incarnation, call.worker
+        key = _key(call)
         if isinstance(task, Release):
             self._release(key)
             self._events.put(Done(call))
             return
+        if isinstance(task, Create) and not self._is_given(key, task):
+            self._events.put(NodeLeft(task.node))
+            return
         self._leases[call] = time.monotonic() + self._limits.of(task)
+        actor, holding = self._posts[key]
         if isinstance(task, Create):
             self._teams[call.domain, call.incarnation] = 1 + max(task.owners)
-            self._actors[key] = self._hired(task)
-            answer = self._actors[key].create.remote(call, task)
+            answer = actor.create.remote(call, task, holding.room, self._limits.room)
         elif isinstance(task, Seal):
-            answer = self._actors[key].seal.remote(call, task)
+            answer = actor.seal.remote(call, task)
         else:
             # It has been created, so it can give signs of life.
             self._lives.setdefault(key, (None, 0.0))
-            answer = self._asked(key, call, task)
+            answer = self._asked(actor, call, task)
         node = task.node if isinstance(task, Create) else None
         answer.future().add_done_callback(lambda future: self._take(call, node, future))
 
-    def _hired(self, task: Create) -> Any:
-        return _REMOTE.options(
-            num_cpus=task.cores,
-            memory=task.memory,
-            scheduling_strategy=_on(task.node.rpartition(".")[0]),
-        ).remote(self._site)
+    def _is_given(self, key: Key, task: Create) -> bool:
+        """Whether there is a process for a worker; not if the node has gone."""
+        if key in self._posts:
+            return True  # it is asked for once more
+        if (part := self._roster.part(task.node)) is None:
+            return False
+        if part.name not in self._held:
+            self._held[part.name] = Holding(part, self._site)
+        holding = self._held[part.name]
+        self._posts[key] = Post(holding.worker(), holding)
+        return True
 
-    def _asked(self, key: Key, call: Call, task: Task) -> Any:
+    def _asked(self, actor: Any, call: Call, task: Task) -> Any:
         workers = self._teams[call.domain, call.incarnation]
         batches = task.inbound if isinstance(task, Win | Lose) else ()
         inbound = [self._parcels.pop(batch.ref) for batch in batches]
-        refs = self._actors[key].do.options(num_returns=1 + workers)
+        refs = actor.do.options(num_returns=1 + workers)
         answer, *parcels = refs.remote(call, task, workers, *inbound)
         self._returned[call] = parcels
         return answer
@@ -292,13 +237,21 @@ class RayCrew:
     def _release(self, key: Key) -> None:
         domain, incarnation, _ = key
         self._lives.pop(key, None)
-        if (actor := self._actors.pop(key, None)) is not None:
-            ray.kill(actor)
+        waiting = [call for call in self._leases if _key(call) == key]
+        if (post := self._posts.pop(key, None)) is not None:
+            post.holding.leave(post.actor, not waiting and key not in self._suspect)
+        self._suspect.discard(key)
         of_it = f"{domain}.{incarnation}."
         self._parcels = {t: ref for t, ref in self._parcels.items() if not t.startswith(of_it)}
-        for call in [c for c in self._leases if (c.domain, c.incarnation, c.worker) == key]:
+        for call in waiting:
             del self._leases[call]
             self._returned.pop(call, None)
+
+    def _leave(self, part: str) -> None:
+        """A part has gone, or others have it; it may come again."""
+        self._roster.drop(part)
+        if (holding := self._held.pop(part, None)) is not None:
+            holding.give_back()
 
     def __enter__(self) -> "RayCrew":
         return self
@@ -309,9 +262,13 @@ class RayCrew:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for key in list(self._actors):
-            self._release(key)
+        for holding in self._held.values():
+            holding.give_back()
         self._roster.close()
+
+
+def _key(call: Call) -> Key:
+    return call.domain, call.incarnation, call.worker
 
 
 def _full(error: BaseException) -> str:
@@ -322,112 +279,3 @@ def _full(error: BaseException) -> str:
         "the object store of a node is full, and the disk it spills to; make room there, or give "
         "Ray more (ray start --object-store-memory)"
     )
-
-
-def _on(node: str) -> NodeAffinitySchedulingStrategy:
-    return NodeAffinitySchedulingStrategy(node, soft=False)
-
-
-# ---- nodes ----
-
-
-class Roster:
-    """The nodes that may be used, each in as many parts as there are to be workers on it.
-
-    What others have taken of a node when it comes is not ours.  There are no more parts than
-    workers are wanted: what comes when there are enough waits until a node leaves.
-    """
-
-    def __init__(self, site: Site, workers: int | None, limit: float) -> None:
-        self._workers, self._limit = workers, limit
-        self._parts: dict[str, list[Node]] = {}
-        self._asked: dict[str, tuple[Any, float]] = {}  # since when
-        self._fit: set[str] = set()
-        self._unfit: dict[str, str] = {}
-        self._where = site.out
-        # What a node can read and write if it shares the directory.
-        self._mark: Path | None = None
-        if site.out and uri_of(site.out) is None:
-            self._mark = Path(site.out) / f".kingpair.{secrets.token_hex(8)}"
-            self._mark.touch()
-
-    def close(self) -> None:
-        if self._mark is not None:
-            self._mark.unlink(missing_ok=True)
-
-    def first(self) -> tuple[Node, ...]:
-        """The nodes at the beginning; one that is not fit is a mistake of whoever set it up."""
-        alive = self._alive()
-        self._ask(alive)
-        if asked := [asked for asked, _ in self._asked.values()]:
-            ray.wait(asked, num_returns=len(asked), timeout=self._limit)
-        self._hear(time.monotonic() + self._limit)
-        for node, lack in self._unfit.items():
-            self.close()
-            raise CannotBuild(f"node {alive[node]['NodeManagerAddress']} {lack}")
-        return self._come(alive)
-
-    def changes(self) -> tuple[tuple[Node, ...], list[str]]:
-        """The parts that have come, and the names of those that are gone."""
-        alive = self._alive()
-        gone = [node for node in self._parts if node not in alive]
-        names = [part.name for node in gone for part in self._parts.pop(node)]
-        self._fit &= alive.keys()
-        self._ask(alive)
-        self._hear(time.monotonic())
-        return self._come(alive), names
-
-    def _alive(self) -> dict[str, Any]:
-        return {node["NodeID"]: node for node in ray.nodes() if node["Alive"]}
-
-    def _ask(self, alive: dict[str, Any]) -> None:
-        for node in alive.keys() - self._fit - self._asked.keys() - self._unfit.keys():
-            if alive[node]["Resources"].get("CPU", 0) >= 1:
-                wanted = components()["kingpair"], self._where, str(self._mark or "")
-                asked = _UNFIT.options(scheduling_strategy=_on(node)).remote(*wanted)
-                self._asked[node] = asked, time.monotonic()
-
-    def _hear(self, now: float) -> None:
-        """Who is fit, of those that have answered or should have."""
-        for node, (asked, since) in list(self._asked.items()):
-            if ray.wait([asked], timeout=0)[0]:
-                lack = self._answer(asked)
-            elif now > since + self._limit:
-                lack = f"does not answer within {self._limit:.0f} s; see ray status"
-            else:
-                continue
-            del self._asked[node]
-            if lack:
-                self._unfit[node] = lack
-            else:
-                self._fit.add(node)
-
-    @staticmethod
-    def _answer(asked: Any) -> str:
-        try:
-            return str(ray.get(asked))
-        except Exception as error:
-            if "No module named" in str(error):
-                return "has no kingpair; install kingpair[cluster] on every node"
-            return f"cannot be used: {line(error)}"
-
-    def _come(self, alive: dict[str, Any]) -> tuple[Node, ...]:
-        """Divide the nodes that are new, as far as workers are wanted."""
-        new = sorted(self._fit - self._parts.keys())
-        free = available_resources_per_node() if new else {}
-        come: list[Node] = []
-        for at, node in enumerate(new):
-            cores = int(free.get(node, {}).get("CPU", 0))
-            if parts := min(self._wanted(len(new) - at), cores):
-                memory = int(free[node].get("memory", 0)) // parts
-                divided = [Node(f"{node}.{i}", cores // parts, memory) for i in range(parts)]
-                self._parts[node] = divided
-                come += divided
-        return tuple(come)
-
-    def _wanted(self, nodes: int) -> int:
-        """How many parts the next of so many nodes should have."""
-        if self._workers is None:
-            return 1
-        have = sum(map(len, self._parts.values()))
-        return max(0, -(-(self._workers - have) // nodes))

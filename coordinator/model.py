@@ -20,7 +20,7 @@ from coordinator.closure import layout
 from coordinator.course import DEEPEST, Found, course, occupied, stream_bytes
 from coordinator.cut import cut, halo
 from coordinator.domains import Policy
-from coordinator.plan import TABLE_BYTES_PER_VALUE, estimate, memory_of
+from coordinator.plan import BASE, TABLE_BYTES_PER_VALUE, estimate, memory_of
 from workers.geometry import PAIRS
 from workers.material import STRONGER, WEAKER, Material
 from workers.metric import Metric
@@ -40,6 +40,11 @@ class Cluster(NamedTuple):
     memory: int
     network: float
     store: float
+
+    @property
+    def offered(self) -> int:
+        """The memory of a node that is for workers: a process to spare has the rest."""
+        return self.memory - BASE
 
 
 class Constants(NamedTuple):
@@ -161,7 +166,7 @@ def predict(
         metric,
         workers,
         memory,
-        cluster.memory,
+        cluster.offered,
         tuple(map(work.a_pass, found)),
         opening=work.opening(len(courses)),
         logging=logged,
@@ -216,11 +221,11 @@ def _team(material: Material, metric: Metric, cluster: Cluster) -> tuple[int, in
     most = min(cluster.nodes, len(PAIRS))
     alone = estimate(material, cluster.cores, metric).memory
     deserved = min(-(-estimate(material, 1, metric).bitmap // GRAIN), most)
-    if deserved == 1 and (alone <= cluster.memory or most == 1):
+    if deserved == 1 and (alone <= cluster.offered or most == 1):
         return 1, alone
     for count in range(max(2, deserved), most + 1):
         needed = _memory(material, metric, cluster, count)
-        if needed <= cluster.memory:
+        if needed <= cluster.offered:
             return count, needed
     return most, _memory(material, metric, cluster, most)
 

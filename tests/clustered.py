@@ -14,8 +14,6 @@ import sys
 import time
 from pathlib import Path
 
-from raylets import titled
-
 from api.ray_cluster import connected
 from api.ray_crew import Limits, RayCrew
 from coordinator.build import build
@@ -44,7 +42,7 @@ class HarmedCrew(RayCrew):
         if self._harm and fits and getattr(task, "depth", DEPTH) in (0, DEPTH):
             if self._harm == "end":
                 os.kill(os.getpid(), signal.SIGKILL)
-            for pid in titled(b"ray::Actor")[: HARMED.get(self._harm, 1)]:
+            for pid in at_work(self)[: HARMED.get(self._harm, 1)]:
                 os.kill(pid, signal.SIGSTOP if self._harm == "stop" else signal.SIGKILL)
             self._harm = ""
 
@@ -53,6 +51,11 @@ class HarmedCrew(RayCrew):
         if isinstance(event, WorkerLost):
             self.noticed.append("silence" if "no sign of life" in event.reason else "death")
         return event
+
+
+def at_work(crew: RayCrew) -> list[int]:
+    """The processes of workers."""
+    return [post.process() for post in crew._posts.values()]
 
 
 def run(out: Path, workers: int, harm: str = "", kind: str = "") -> None:

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from clustered import at_work
 from ray.cluster_utils import Cluster
 
 from api.ray_cluster import connected
@@ -117,7 +118,7 @@ def damage(out: Path) -> Callable[[Happening], None]:
             byte = file.read(1)
             file.seek(-1, os.SEEK_CUR)
             file.write(bytes([byte[0] ^ 1]))
-        os.kill(titled(b"ray::Actor")[0], signal.SIGKILL)
+        os.kill(at_work(crew)[0], signal.SIGKILL)
 
     return happen
 

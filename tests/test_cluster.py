@@ -199,6 +199,40 @@ def test_whatever_befalls_nodes_and_logs_the_bytes_are_the_same(
 
 @needs_cluster
 @pytest.mark.slow
+def test_processes_are_kept_to_spare_and_nothing_is_had_of_a_node_that_others_have(
+    tables: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "out").mkdir()
+    script = str(Path(__file__).with_name("spares.py"))
+    done = on_loopback(tmp_path, sys.executable, script, str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr[-3000:]
+    said = dict(line.split(" ", 1) for line in done.stdout.splitlines() if line)
+    lost, workers, processes, is_spare = said["killed"].split()
+    assert (lost, is_spare) == ("1", "True")
+    assert int(processes) < int(workers)
+    lost, _, _, is_spare = said["both"].split()
+    assert (lost, is_spare) == ("1", "False")
+    assert said["held"].split()[-1] == "False"
+    assert said["taken"].startswith("waited for nodes in vain: no node has a core to spare")
+    for name in ("killed", "both", "held"):
+        assert tables_of(tmp_path / "out" / name) == wanted(tables)
+
+
+@needs_cluster
+@pytest.mark.slow
+def test_the_bench_kills_a_worker_and_says_what_that_cost(tmp_path: Path) -> None:
+    asked = "from api.bench_cluster import recovery; from pathlib import Path; import sys"
+    asked += "; print(*(f'{f.value} {f.unit}' for f in recovery(Path(sys.argv[1]), 'KQvKR', 1)))"
+    done = on_loopback(tmp_path, sys.executable, "-c", asked, str(tmp_path))
+    assert done.returncode == 0, done.stderr[-3000:]
+    noticed, made_up = re.findall(r"([.\d]+) s", done.stdout.splitlines()[-1])
+    assert 0 < float(noticed) < 10
+    assert float(made_up) > 0
+    assert not (tmp_path / "KQvKR.dtc.arrow").exists()
+
+
+@needs_cluster
+@pytest.mark.slow
 def test_a_full_store_is_a_failure_that_a_rerun_goes_on_from(tables: Path, tmp_path: Path) -> None:
     failed, noticed = happened(tmp_path, "room")
     assert failed.startswith("failed ")

@@ -114,3 +114,9 @@ def test_a_ulimit_below_what_a_build_needs_is_said(tmp_path: Path) -> None:
     done = build(prlimit, f"--as={3 * GIB}", out=tmp_path / "out")
     assert (done.returncode, done.stderr.count("\n")) == (5, 1)
     assert "of memory, ulimit -v has left" in done.stderr
+
+
+def test_what_a_process_has_to_itself_is_what_it_wrote_to() -> None:
+    before = limits.held()
+    own = bytearray(b"1") * (64 << 20)
+    assert len(own) <= limits.held() - before < 2 * len(own)
