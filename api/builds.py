@@ -18,15 +18,18 @@ from coordinator.commands import (
     Assigned,
     Became,
     Deleted,
+    NodesLacking,
     PartWritten,
     PassCommitted,
+    Repeated,
+    SetBack,
     TablePublished,
     TableVerified,
     WavesPlanned,
 )
 from coordinator.forecast import Range, eta, fraction
 from coordinator.journal import Row
-from coordinator.ledger import Chapter, Ledger, Story, Verse
+from coordinator.ledger import Chapter, Ledger, Story, Verse, hitch
 from coordinator.state import State
 from workers.errors import BadRequest
 from workers.material import Material
@@ -214,6 +217,9 @@ def _said(ledger: Ledger, story: Story, row: Row) -> Iterator[tuple[str, Json]]:
             yield "build", {"state": state, "reason": reason, "ahead": ahead}
         case Deleted(reason):
             yield "build", {"state": "deleted", "reason": reason, "ahead": None}
+        case SetBack() | Repeated() | NodesLacking():
+            what, reason = hitch(row.record)
+            yield "hitch", {"what": what, "reason": reason}
         case WavesPlanned():
             for metric in story.wanted.metrics:
                 yield "planned", _planned(row.record, metric)

@@ -155,7 +155,6 @@ class Do:
 @dataclass(frozen=True, slots=True)
 class AwaitNodes:
     number: int
-    lacking: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +246,15 @@ class Repeated:
 
 
 @dataclass(frozen=True, slots=True)
+class NodesLacking:
+    """Nothing can begin on the nodes that are there: others are waited for, until workers are
+    assigned or the build is something else than running.
+    """
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Deleted:
     """Nobody wants to see this build any more; the journal keeps it."""
 
@@ -263,6 +271,7 @@ Record = (
     | TableVerified
     | SetBack
     | Repeated
+    | NodesLacking
     | Deleted
 )
 Command = MakePlan | Do | AwaitNodes | Clear | Record

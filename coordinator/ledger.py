@@ -15,6 +15,7 @@ from coordinator.commands import (
     Assigned,
     Became,
     Deleted,
+    NodesLacking,
     PartWritten,
     PassCommitted,
     Record,
@@ -181,16 +182,24 @@ def _tell(story: Story, row: Row) -> None:
             # Nobody can ask for it any more: what remains is that it was there.
             story.chapters, story.waves = {}, []
             story.history = [Line(row.id, row.time, "deleted", reason)]
-        case SetBack(domain, _, reason):
-            story.history.append(Line(row.id, row.time, "set back", f"{domain}: {reason}"))
-        case Repeated(domain, _, task, attempt, reason):
-            said = f"{domain}: {task}, for the {attempt}. time: {reason}"
-            story.history.append(Line(row.id, row.time, "repeated", said))
+        case SetBack() | Repeated() | NodesLacking():
+            story.history.append(Line(row.id, row.time, *hitch(row.record)))
         case record:
             story.falls = 0 if not isinstance(record, Assigned) else story.falls
             found = story.chapters.get(record.domain)
             if found is not None:
                 _TOLD[type(record)](found, record, row)
+
+
+def hitch(record: SetBack | Repeated | NodesLacking) -> tuple[str, str]:
+    """What holds a build up without ending it, and why."""
+    match record:
+        case SetBack(domain, _, reason):
+            return "set back", f"{domain}: {reason}"
+        case Repeated(domain, _, task, attempt, reason):
+            return "repeated", f"{domain}: {task}, for the {attempt}. time: {reason}"
+        case NodesLacking(reason):
+            return "waiting for nodes", reason
 
 
 def _became(story: Story, state: State, reason: str, row: Row) -> None:

@@ -8,7 +8,7 @@ looks for what can begin.
 
 from dataclasses import replace
 
-from coordinator.commands import AwaitNodes, Became, Call, MakePlan, SetBack
+from coordinator.commands import AwaitNodes, Became, Call, MakePlan, NodesLacking, SetBack
 from coordinator.schedule import deserves_more, lacking, placements
 from coordinator.state import Build, Run, State
 from coordinator.team import Out, begin, disband
@@ -72,8 +72,10 @@ def set_back(build: Build, name: str, reason: str, out: Out) -> Build:
     return build
 
 
-def started(build: Build, out: Out) -> Build:
-    """Start what can start; notice when all is done, or when nothing can be."""
+def started(build: Build, out: Out, lack: str = "") -> Build:
+    """Start what can start; notice when all is done, or when nothing can be, for lack of what is
+    said if that is known.
+    """
     if build.state is not State.RUNNING:
         return build
     for name, shares in placements(build):
@@ -85,7 +87,7 @@ def started(build: Build, out: Out) -> Build:
     if build.awaiting:
         return build
     build = replace(build, waits=build.waits + 1, awaiting=True)
-    out.append(AwaitNodes(build.waits, lacking(build)))
+    out += [NodesLacking(lack or lacking(build)), AwaitNodes(build.waits)]
     return build
 
 

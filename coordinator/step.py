@@ -243,7 +243,7 @@ def _restarted(build: Build, event: Restarted, out: Out) -> Build:
         return make_plan(build, "the coordinator was restarted", out)
     if build.state is State.CANCELLING:
         return released(build, frozenset(), out)
-    return started(build, out)
+    return started(build, out, "the coordinator was restarted and knows no node yet")
 
 
 # ---- answers ----

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from coordinator import request
 from coordinator.commands import (
     Assigned,
-    AwaitNodes,
     Call,
     Command,
     Create,
     Do,
     Lose,
     LoseAtOnce,
+    NodesLacking,
     Paint,
     PassCommitted,
     Prepare,
@@ -86,8 +86,8 @@ class Telling:
                 self._committed(command)
             case SetBack(domain, _, reason):
                 self._listen(request.SetBack(Subject.parse(domain), reason))
-            case AwaitNodes(_, lacking):
-                self._listen(Waiting(lacking))
+            case NodesLacking(reason):
+                self._listen(Waiting(reason))
             case Do(call, Paint()) if (call.domain, Paint) not in self._since:
                 self._begin(call.domain, Paint)
                 self._listen(Painting(Subject.parse(call.domain)))

@@ -21,7 +21,7 @@ from building import BOTH_METRICS, CLOSURE, built
 
 from api.hiring import hiring
 from coordinator.book import JOURNAL
-from coordinator.commands import Assigned, Record, TableVerified, WavesPlanned
+from coordinator.commands import Assigned, NodesLacking, Record, TableVerified, WavesPlanned
 from coordinator.journal import Journal
 from workers.errors import CannotBuild
 
@@ -214,6 +214,11 @@ def test_processes_are_kept_to_spare_and_nothing_is_had_of_a_node_that_others_ha
     assert (lost, is_spare) == ("1", "False")
     assert said["held"].split()[-1] == "False"
     assert said["taken"].startswith("waited for nodes in vain: no node has a core to spare")
+    with Journal(tmp_path / "out" / "taken" / JOURNAL) as journal:
+        (submitted,) = journal.builds()
+        records = [entry.record for entry in journal.history(submitted.name)]
+    lacking = next(r.reason for r in records if isinstance(r, NodesLacking))
+    assert said["taken"] == f"waited for nodes in vain: {lacking}"
     for name in ("killed", "both", "held"):
         assert tables_of(tmp_path / "out" / name) == wanted(tables)
 

@@ -14,14 +14,16 @@ from building import CLOSURE, copied, files, finished
 from disks import can_mount
 from services import until
 
+from api.builds import events_of
 from coordinator import foreman as foremen
 from coordinator.book import JOURNAL
 from coordinator.commands import Became
-from coordinator.crew import Hire
+from coordinator.crew import Hire, Site
 from coordinator.forecast import eta, fraction
 from coordinator.foreman import Foreman, Place, Refused
 from coordinator.journal import Journal
 from coordinator.ledger import Chapter, Ledger, Story
+from coordinator.local import Local
 from coordinator.plan import estimate
 from coordinator.reading import Reading
 from coordinator.state import State
@@ -30,6 +32,7 @@ from workers.errors import CannotBuild
 from workers.material import Material
 from workers.metric import Metric
 from workers.store import LocalStore
+from workers.workshop import Library
 
 QUEEN = Wanted(("KQvK",), ("dtc",))
 ROOK = Wanted(("KRvK",), ("dtc",))
@@ -171,6 +174,25 @@ def test_what_is_all_there_waits_for_no_turn(tables: Path, tmp_path: Path) -> No
     found = story(tmp_path / "out", "b1")
     assert found.state is State.SUCCEEDED
     assert {chapter.state for chapter in found.chapters.values()} == {"exists"}
+
+
+def test_a_build_that_waits_for_nodes_says_what_they_lack(tmp_path: Path) -> None:
+    def nowhere(site: Site, library: Library) -> Local:
+        crew = Local(site, library, 1, 1)
+        crew.nodes = ()
+        return crew
+
+    out = tmp_path / "out"
+    with foreman_at(out, hiring=lambda: nullcontext(nowhere)) as foreman:
+        foreman.submit(QUEEN)
+        ended(out, "b1")
+    reading, ledger = Reading(out / JOURNAL), ledger_of(out)
+    lacking = "no node has a core to spare; end what else runs there, or add nodes"
+    said = [(line.what, line.reason) for line in ledger.stories["b1"].history]
+    assert ("waiting for nodes", lacking) in said
+    told = [event for row in reading.rows() for event in events_of(ledger, row)]
+    (hitch, *_) = (event.data for event in told if event.name == "hitch")
+    assert (hitch["what"], hitch["reason"]) == ("waiting for nodes", lacking)
 
 
 # The queue

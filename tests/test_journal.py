@@ -10,11 +10,18 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from driven import WIDE, Driven, nodes, plan
+from driven import WIDE, Driven, nodes, of, plan
 from simulator import Cluster, little_plan
 from toys import slow_twin
 
-from coordinator.commands import Became, Do, PassCommitted, Record, TablePublished
+from coordinator.commands import (
+    Became,
+    Do,
+    NodesLacking,
+    PassCommitted,
+    Record,
+    TablePublished,
+)
 from coordinator.events import Admitted, CancelRequested, NodesJoined, Restarted
 from coordinator.journal import DamagedJournal, Journal, JournalHeld, advance
 from coordinator.state import Build, State
@@ -119,7 +126,8 @@ def test_unfinished_builds_are_resumed_with_workers_of_a_new_incarnation(path: P
         assert unfinished.name == "running"
         again, commands = advance(journal, unfinished, Restarted())
         assert again == step(build, Restarted())[0]
-        assert len(commands) == 3  # two workers released, nodes awaited
+        assert len(commands) == 4  # two workers released, nodes awaited, and that said
+        assert "knows no node yet" in of(NodesLacking, commands)[0].reason
         again, commands = advance(journal, again, NodesJoined(tuple(nodes(2))))
         assert again.runs["D"].incarnation == 2
         assert {c.call.incarnation for c in commands if isinstance(c, Do)} == {2}

@@ -12,6 +12,7 @@ from coordinator.commands import (
     Assigned,
     AwaitNodes,
     Lose,
+    NodesLacking,
     Prepare,
     Seal,
     Win,
@@ -81,7 +82,8 @@ def test_a_node_that_leaves_is_replaced() -> None:
 def test_what_fits_no_node_is_waited_for_and_then_named_with_the_numbers() -> None:
     driven = Driven(plan(domain(held=1000)), *nodes(2))
     (wait,) = of(AwaitNodes, driven.heard)
-    assert wait.lacking == (
+    (lacking,) = of(NodesLacking, driven.heard)
+    assert lacking.reason == (
         "D needs 3.9 KiB of memory on each of 2 nodes, one has 100 bytes: 3.8 KiB too little"
     )
     assert driven.tell(NodesJoined((Node("small", 2, 100),))) == []  # the wait is not begun anew

@@ -5,6 +5,7 @@ a pass is committed once, in its turn, with every partition in it, every log ent
 what is committed stays, but for a log that was damaged
 a table is published once, after all passes and all parts
 no node is given more than it has
+whenever nodes are awaited, the journal says what for
 """
 
 from collections import Counter
@@ -17,6 +18,7 @@ from coordinator.commands import (
     Command,
     Create,
     Do,
+    NodesLacking,
     PassCommitted,
     TablePublished,
 )
@@ -48,6 +50,8 @@ class Watch:
                     self._committed(command)
                 case TablePublished():
                     self._published(command)
+        begins = build.awaiting and (build.waits > before.waits or not before.awaiting)
+        assert begins == any(isinstance(command, NodesLacking) for command in commands)
         self._progress(before, damaged.call.domain if damaged else None)
         if any(isinstance(command, Assigned) for command in commands):
             self._nodes_hold_their_shares()

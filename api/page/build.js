@@ -55,6 +55,9 @@ const CHANGES = {
     if (build.ended) leave(build);
     if (state === 'succeeded') build.progress = { ...build.progress, fraction: 1, eta: null };
   },
+  hitch(build, { time, what, reason }) {
+    build.history.push({ time, what, reason });
+  },
   planned(build, { waves, exists, metric }) {
     for (const material of exists) {
       const found = materialOf(build, { material, metric }, 'exists');
