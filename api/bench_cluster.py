@@ -28,23 +28,25 @@ from coordinator.request import Committed, Request
 from coordinator.request import Event as Told
 from workers.errors import Cancelled
 from workers.material import Material
+from workers.metric import Metric
+from workers.subject import Subject
 
 DEPTH = 30  # of the pass in the middle of which it is killed
 PASSES = 2  # that a recovery may take
 
 
 class Bereaved(RayCrew):
-    """Kills the worker of a material, and knows when that was noticed."""
+    """Kills the worker of a subject, and knows when that was noticed."""
 
-    def __init__(self, site: Site, material: Material) -> None:
+    def __init__(self, site: Site, subject: Subject) -> None:
         super().__init__(site, 1, Limits())
-        self._material = str(material)
+        self._domain = str(subject)
         self.killed = self.noticed = 0.0
 
     def do(self, call: Call, task: Task) -> None:
         super().do(call, task)
         is_time = isinstance(task, Win) and task.depth == DEPTH
-        if is_time and call.domain == self._material and not self.killed:
+        if is_time and call.domain == self._domain and not self.killed:
             worker = self._posts[call.domain, call.incarnation, call.worker]
             worker.holding.spare()
             pid = worker.process()
@@ -60,12 +62,12 @@ class Bereaved(RayCrew):
 
 def recovery(out: Path, name: str, threads: int) -> Iterator[Figure]:
     """Of a material whose smaller tables are there."""
-    material, control = Material.parse(name), Control()
+    subject, control = Subject(Material.parse(name), Metric.DTC), Control()
     crews, seconds = list[Bereaved](), list[float]()
     recovered = 0.0
 
     def hire(site: Site, tables: object) -> Bereaved:
-        crews.append(Bereaved(site, material))
+        crews.append(Bereaved(site, subject))
         return crews[0]
 
     def listen(event: Told) -> None:
@@ -76,7 +78,7 @@ def recovery(out: Path, name: str, threads: int) -> Iterator[Figure]:
                 recovered = time.monotonic() - crews[0].noticed
                 control.cancel("what was to be measured is measured")
 
-    request = Request((material,), out, threads=threads, force=True, verify=False)
+    request = Request((subject.material,), out, threads=threads, force=True, verify=False)
     with connected("local", threads), suppress(Cancelled):
         build(request, listen, hire, control)
     noticing = crews[0].noticed - crews[0].killed

@@ -7,12 +7,14 @@
 
 Ray notices a process that has died, never one that is stopped or cut off: so each worker gives a
 sign of life every few seconds, on a thread of its own, and one that gives none is lost.  A call has
-a lease besides, by its kind.  Nodes are looked at as often; a new one is asked whether it is fit
-(the same program, the same store) before it is told of.  All waits end.
+a lease besides, for a process that lives may still wait for ever.  Nodes are looked at as often; a
+new one is asked whether it is fit (the same program, the same store) before it is told of.  All
+waits end.
 """
 
 import contextlib
 import time
+from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -24,7 +26,7 @@ from api.ray_cluster import line
 from api.ray_holdings import Holding, process
 from api.ray_roster import Roster
 from coordinator.commands import Call, Create, Lose, Release, Seal, Task, Win
-from coordinator.crew import Site
+from coordinator.crew import Site, lease
 from coordinator.events import (
     Computed,
     Damaged,
@@ -46,30 +48,37 @@ Key = tuple[str, int, int]  # domain, incarnation, worker
 
 
 class Limits(NamedTuple):
-    """How long may be waited: for an answer, by kind of task; for a sign of life; for nodes to
-    come, for one that is there to say whether it is fit, and for room there that others have taken.
+    """How long may be waited: for an answer, by the memory of whoever owes it; for a sign of life,
+    and for the first one of a process; for nodes to come, for one that is there to say whether it
+    is fit, and for room there that others have taken.
     """
 
-    create: float = 120.0
-    other: float = 7200.0
+    lease: Callable[[int], float] = lease
     life: float = 6.0
+    start: float = 120.0
     nodes: float = 60.0
     fit: float = 60.0
     room: float = 10.0
 
-    def of(self, task: Task) -> float:
-        return self.create if isinstance(task, Create) else self.other
-
 
 class Post(NamedTuple):
-    """A worker's process, and what it is a part of."""
+    """A worker's process, what it is a part of, and its memory."""
 
     actor: Any
     holding: Holding
+    memory: int
 
     def process(self) -> int:
         """Its number, where it is."""
         return process(self.actor)
+
+
+class Sign(NamedTuple):
+    """A sign of life that was asked for, when, and how long it may take."""
+
+    answer: Any
+    since: float
+    limit: float
 
 
 class RayCrew:
@@ -86,7 +95,7 @@ class RayCrew:
         self._parcels: dict[str, Any] = {}
         self._leases: dict[Call, float] = {}
         self._awaited: dict[int, float] = {}
-        self._lives: dict[Key, tuple[Any, float]] = {}  # the sign asked for, and when
+        self._lives: dict[Key, Sign] = {}
         self._looked = time.monotonic()
         self.errors: list[BaseException] = []
         self._roster = Roster(site, workers, limits.fit)
@@ -165,16 +174,17 @@ class RayCrew:
         self._looked = time.monotonic()
 
     def _look_at(self, key: Key, now: float) -> None:
-        sign, since = self._lives[key]
+        sign, since, limit = self._lives[key]
         # Looks that were late say nothing of the worker.
         since += max(0.0, now - self._looked - 2 * LOOK_SECONDS)
-        if sign is None or ray.wait([sign], timeout=0, fetch_local=False)[0]:
-            self._lives[key] = self._posts[key].actor.lives.remote(), now
-        elif now > since + self._limits.life:
+        if ray.wait([sign], timeout=0, fetch_local=False)[0]:
+            sign = self._posts[key].actor.lives.remote()
+            self._lives[key] = Sign(sign, now, self._limits.life)
+        elif now > since + limit:
             del self._lives[key]
             self._events.put(WorkerLost(*key, f"no sign of life for {now - since:.0f} s"))
         else:
-            self._lives[key] = sign, since
+            self._lives[key] = Sign(sign, since, limit)
 
     # ---- calls ----
 
@@ -187,16 +197,14 @@ class RayCrew:
         if isinstance(task, Create) and not self._is_given(key, task):
             self._events.put(NodeLeft(task.node))
             return
-        self._leases[call] = time.monotonic() + self._limits.of(task)
-        actor, holding = self._posts[key]
+        actor, holding, memory = self._posts[key]
+        self._leases[call] = time.monotonic() + self._limits.lease(memory)
         if isinstance(task, Create):
             self._teams[call.domain, call.incarnation] = 1 + max(task.owners)
             answer = actor.create.remote(call, task, holding.room, self._limits.room)
         elif isinstance(task, Seal):
             answer = actor.seal.remote(call, task)
         else:
-            # It has been created, so it can give signs of life.
-            self._lives.setdefault(key, (None, 0.0))
             answer = self._asked(actor, call, task)
         node = task.node if isinstance(task, Create) else None
         answer.future().add_done_callback(lambda future: self._take(call, node, future))
@@ -210,7 +218,8 @@ class RayCrew:
         if part.name not in self._held:
             self._held[part.name] = Holding(part, self._site)
         holding = self._held[part.name]
-        self._posts[key] = Post(holding.worker(), holding)
+        post = self._posts[key] = Post(holding.worker(), holding, task.memory)
+        self._lives[key] = Sign(post.actor.lives.remote(), time.monotonic(), self._limits.start)
         return True
 
     def _asked(self, actor: Any, call: Call, task: Task) -> Any:

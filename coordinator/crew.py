@@ -38,4 +38,19 @@ class Crew(AbstractContextManager["Crew"], Protocol):
     def next(self) -> Event: ...
 
 
+LEAST_SECONDS = 600.0
+SLOWEST = 1 << 20  # bytes of its memory that a worker gets through in a second
+
+
+def lease(memory: int) -> float:
+    """Seconds that may pass before a worker of so much memory has answered a call.
+
+    Who has died, is stopped or cut off is known within seconds, whatever he was asked.  What is
+    left for a lease to find is a call that never ends in a process that lives, as when a store does
+    not answer; and to take for that one that is merely slow costs a pass.  So it is many times what
+    any call should take: each goes through a worker's memory, or through files of about that size.
+    """
+    return max(LEAST_SECONDS, memory / SLOWEST)
+
+
 Hire = Callable[[Site, Library], Crew]

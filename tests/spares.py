@@ -27,20 +27,25 @@ from api.ray_holdings import process
 from coordinator.build import build
 from coordinator.commands import Call, Create, Task, Win
 from coordinator.crew import Site
-from coordinator.events import Event, WorkerLost
+from coordinator.events import Event, LeaseExpired, WorkerLost
 from coordinator.request import Request
 from workers.errors import CannotBuild
 from workers.material import Material
 
 CORES = 2
 LIMIT_SECONDS = 60.0
+LIMITS = Limits(room=1.0, nodes=1.0)
+LEASE_SECONDS = 15.0
+SMALLER = ("KQvK.dtc.arrow", "KRvK.dtc.arrow")
 
 
 class Observed(RayCrew):
     """Knows the process of each worker, and lets something happen in the middle of a pass."""
 
+    limits = LIMITS
+
     def __init__(self, site: Site, happen: Callable[["Observed"], None]) -> None:
-        super().__init__(site, 1, Limits(room=1.0, nodes=1.0))
+        super().__init__(site, 1, self.limits)
         self._happen: Callable[[Observed], None] | None = happen
         self.processes: list[int] = []
         self.spared = 0
@@ -53,7 +58,7 @@ class Observed(RayCrew):
         if isinstance(task, Create):
             worker = self._posts[call.domain, call.incarnation, call.worker]
             self.processes.append(worker.process())
-        is_time = isinstance(task, Win) and task.depth == DEPTH and call.domain == "KQvKR"
+        is_time = isinstance(task, Win) and task.depth == DEPTH and call.domain == "KQvKR.dtc"
         if is_time and (happen := self._happen):
             self._happen = None
             happen(self)
@@ -75,16 +80,43 @@ class Observed(RayCrew):
         super().__exit__(*ended)
 
 
+class Stranded(Observed):
+    """Whoever opens a smaller table waits for ever, as where a file server is gone; until somebody
+    mends it.
+    """
+
+    limits = LIMITS._replace(lease=lambda memory: LEASE_SECONDS)
+
+    def do(self, call: Call, task: Task) -> None:
+        if isinstance(task, Create) and call.domain == "KQvKR.dtc" and call.incarnation == 1:
+            for name in SMALLER:
+                self._place(name).rename(self._place(name + ".kept"))
+                os.mkfifo(self._place(name))
+        super().do(call, task)
+
+    def next(self) -> Event:
+        event = super().next()
+        if isinstance(event, LeaseExpired):
+            self.lost.add((event.call.domain, event.call.incarnation, event.call.worker))
+            for name in SMALLER:
+                self._place(name + ".kept").replace(self._place(name))
+        return event
+
+    def _place(self, name: str) -> Path:
+        return Path(self._site.out) / name
+
+
 def built(
     out: Path,
     happen: Callable[[Observed], None] = lambda crew: None,
     before: Callable[[], Any] = lambda: None,
+    kind: type[Observed] = Observed,
 ) -> None:
     """What was lost, and how many processes there were."""
     crews: list[Observed] = []
 
     def hire(site: Site, tables: object) -> Observed:
-        crews.append(Observed(site, happen))
+        crews.append(kind(site, happen))
         before()
         return crews[0]
 
@@ -122,6 +154,7 @@ def main(out: Path) -> None:
         built(out / "killed", kill_a_worker)
         built(out / "both", kill_all)
         built(out / "held", want_a_core)
+        built(out / "stranded", kind=Stranded)
         built(out / "taken", before=lambda: stack.enter_context(tenants(CORES)))
 
 

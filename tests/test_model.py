@@ -8,6 +8,7 @@ import pytest
 from terminal import kingpair, said, told
 
 from coordinator.course import DEEPEST, course, occupied, placed, stream_bytes
+from coordinator.crew import lease
 from coordinator.model import Closure, Cluster, Constants, Prediction, Sharing, predict, predict_all
 from coordinator.plan import estimate, waves
 from workers.material import Material
@@ -82,6 +83,19 @@ def test_a_faster_store_and_network_never_cost_time() -> None:
     fast = predicted("KRBNvKQN", cluster(16)._replace(network=1e10, store=1e10))
     assert fast.seconds < slow.seconds
     assert fast.exchanged == slow.exchanged
+
+
+@pytest.mark.parametrize("cores", [1, 32])
+@pytest.mark.parametrize("metric", Metric)
+@pytest.mark.parametrize("name", BY_MEN)
+def test_a_lease_is_ten_times_what_any_call_should_take(
+    name: str, metric: Metric, cores: int
+) -> None:
+    for nodes in (1, 16, 128, 462):
+        found = predicted(name, cluster(nodes, cores, memory=1 << 46), metric)
+        passes = (each.seconds for each in found.passes)
+        longest = max(found.opening, found.painting, found.proof, *passes)
+        assert lease(found.memory) > 10 * longest, f"{nodes} nodes"
 
 
 @pytest.mark.parametrize("nodes", [1, 2, 15, 462])
