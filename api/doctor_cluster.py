@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from api.doctor import Finding
 from api.doctor_machine import SKEW_SECONDS
+from api.fitness import may_be_alike
 from api.settings import Settings
-from api.version import installed
+from api.version import UNKNOWN, commit, installed
 from coordinator.plan import gib
 from workers import _kernels, limits
 from workers.directory import is_there
@@ -33,6 +34,7 @@ class Node(NamedTuple):
     memory: int
     sees_store: bool
     clock: float
+    commit: str = UNKNOWN
 
 
 def look(tables: Path) -> Node:
@@ -44,6 +46,7 @@ def look(tables: Path) -> Node:
         limits.memory().bytes,
         is_there(tables) if uri_of(tables) else (tables / MARK).exists(),
         time.time(),
+        commit(),
     )
 
 
@@ -91,6 +94,10 @@ def judged(name: str, said: Node | str, here: Node, waited: float) -> Finding:
     if said.versions != here.versions:
         others = ", ".join(v for v in said.versions if v not in here.versions)
         return Finding(subject, f"{fact}; has {others}", f"install {', '.join(here.versions)}")
+    if not may_be_alike(said.commit, here.commit):
+        return Finding(
+            subject, f"{fact}; has commit {said.commit}", f"install commit {here.commit}"
+        )
     if not said.sees_store:
         return Finding(
             subject, f"{fact}; sees another store", "mount one store on all nodes, at one path"

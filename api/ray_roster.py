@@ -1,11 +1,9 @@
 """The nodes of a Ray cluster that a build may use, in parts: as many as workers are wanted there.
 
-Each node that comes is asked whether it is fit, by a task that runs on it: the same program, the
-same store.  What others have taken of it then is not ours; of the memory that is left, each part
-keeps what a process to spare takes.
+Each node that comes is asked whether it is fit, by a task that runs on it.  What others have taken
+of it then is not ours; of the memory that is left, each part keeps what a process to spare takes.
 """
 
-import os
 import secrets
 import time
 from pathlib import Path
@@ -14,33 +12,16 @@ from typing import Any
 import ray
 from ray._private.state import available_resources_per_node
 
+from api.fitness import lack, said, wanted
 from api.ray_cluster import line
 from api.ray_holdings import machine_of, on
-from api.version import components
 from coordinator.crew import Site
 from coordinator.domains import Node
 from coordinator.plan import BASE
 from workers.errors import CannotBuild
-from workers.store import store_at, uri_of
+from workers.store import uri_of
 
-
-def unfit(version: str, where: str, mark: str) -> str:
-    """What a node lacks to work here; nothing, if it is fit."""
-    if (found := components()["kingpair"]) != version:
-        return (
-            f"has kingpair {found}, this machine {version}; install the same version on every node"
-        )
-    if mark and not os.access(mark, os.R_OK | os.W_OK):
-        return f"cannot write {where}; build to a directory or a store that all nodes share"
-    if where and not mark:
-        try:
-            store_at(where).check()
-        except CannotBuild as error:
-            return f"cannot use the store: {error}"
-    return ""
-
-
-_UNFIT: Any = ray.remote(num_cpus=0, max_retries=0)(unfit)
+_LACK: Any = ray.remote(num_cpus=0, max_retries=0)(lack)
 
 
 class Roster:
@@ -74,9 +55,10 @@ class Roster:
         if asked := [asked for asked, _ in self._asked.values()]:
             ray.wait(asked, num_returns=len(asked), timeout=self._limit)
         self._hear(time.monotonic() + self._limit)
-        for node, lack in self._unfit.items():
+        if self._unfit:
             self.close()
-            raise CannotBuild(f"node {alive[node]['NodeManagerAddress']} {lack}")
+            lacks = self._unfit.items()
+            raise CannotBuild(said((alive[n]["NodeManagerAddress"], what) for n, what in lacks))
         return self._come(alive)
 
     def changes(self) -> tuple[tuple[Node, ...], list[str]]:
@@ -105,22 +87,22 @@ class Roster:
     def _ask(self, alive: dict[str, Any]) -> None:
         for node in alive.keys() - self._fit - self._asked.keys() - self._unfit.keys():
             if alive[node]["Resources"].get("CPU", 0) >= 1:
-                wanted = components()["kingpair"], self._where, str(self._mark or "")
-                asked = _UNFIT.options(scheduling_strategy=on(node)).remote(*wanted)
+                what = wanted(self._where, str(self._mark or ""))
+                asked = _LACK.options(scheduling_strategy=on(node)).remote(what)
                 self._asked[node] = asked, time.monotonic()
 
     def _hear(self, now: float) -> None:
         """Who is fit, of those that have answered or should have."""
         for node, (asked, since) in list(self._asked.items()):
             if ray.wait([asked], timeout=0)[0]:
-                lack = self._answer(asked)
+                what = self._answer(asked)
             elif now > since + self._limit:
-                lack = f"does not answer within {self._limit:.0f} s; see ray status"
+                what = f"does not answer within {self._limit:.0f} s; see ray status"
             else:
                 continue
             del self._asked[node]
-            if lack:
-                self._unfit[node] = lack
+            if what:
+                self._unfit[node] = what
             else:
                 self._fit.add(node)
 
@@ -129,8 +111,10 @@ class Roster:
         try:
             return str(ray.get(asked))
         except Exception as error:
-            if "No module named" in str(error):
+            if "No module named 'api'" in str(error):
                 return "has no kingpair; install kingpair[cluster] on every node"
+            if "No module named 'api." in str(error):
+                return "has another kingpair; install the same version on every node"
             return f"cannot be used: {line(error)}"
 
     def _come(self, alive: dict[str, Any]) -> tuple[Node, ...]:

@@ -359,7 +359,7 @@ def test_a_store_that_is_closed_or_fails_at_random_loses_nothing(
     hindered: tuple[Path, dict[str, str]], tables: Path
 ) -> None:
     home, said = hindered
-    assert said["closed"].startswith("KQvKR: paint by worker ")
+    assert said["closed"].startswith("KQvKR.dtc: paint by worker ")
     assert "ACCESS_DENIED" in said["closed"]
     assert said["mended"] == "built"
     assert tables_of(home / "out.kept") == wanted(tables)

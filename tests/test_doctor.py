@@ -143,7 +143,7 @@ def test_a_port_of_rays_that_anybody_may_use_is_something_to_do(
 
 # The nodes of a cluster
 
-HERE = Node(("kingpair 1", "ray 2"), "v4", 2, 1 << 30, sees_store=True, clock=100.0)
+HERE = Node(("kingpair 1", "ray 2"), "v4", 2, 1 << 30, sees_store=True, clock=100.0, commit="a1")
 
 
 @pytest.mark.parametrize(
@@ -152,11 +152,22 @@ HERE = Node(("kingpair 1", "ray 2"), "v4", 2, 1 << 30, sees_store=True, clock=10
         (HERE, None),
         (HERE._replace(clock=100.9), None),
         (HERE._replace(versions=("kingpair 1", "ray 3")), "has ray 3"),
+        (HERE._replace(commit="b2"), "has commit b2"),
+        (HERE._replace(commit="unknown"), None),
         (HERE._replace(sees_store=False), "sees another store"),
         (HERE._replace(clock=109.0), "clock 8.0 s off"),
         ("No module named 'workers'", "No module named 'workers'"),
     ],
-    ids=["alike", "soon after", "another Ray", "another store", "another time", "nothing there"],
+    ids=[
+        "alike",
+        "soon after",
+        "another Ray",
+        "another commit",
+        "who knows",
+        "another store",
+        "another time",
+        "nothing there",
+    ],
 )
 def test_a_node_that_differs_is_something_to_do(said: Node | str, fact: str | None) -> None:
     finding = judged("10.0.0.2", said, HERE, waited=1.0)
