@@ -39,7 +39,7 @@ KEPT := $(PIP) install -qq --no-index --find-links '$(WHEELS)' --requirement
 WARNINGS_ARE_ERRORS ?= ON
 STRICT := --config-settings cmake.define.CMAKE_COMPILE_WARNING_AS_ERROR=$(WARNINGS_ARE_ERRORS)
 KERNELS := $(wildcard CMakeLists.txt workers/kernels/*)
-KERNEL_TESTS := $(patsubst %,tests/test_%.py,kernels unmoves depths streams slots refusals)
+KERNEL_TESTS := $(patsubst %,tests/test_%.py,kernels unmoves depths streams slots refusals verify_order)
 SANITIZED := build/sanitize
 
 .PHONY: serve test fast check kernels sanitize bench signature format package clean

@@ -295,16 +295,19 @@ class Table:
 
     def values(self, pair: int, side: int) -> Values:
         """The values of a partition with `side` (0 stronger, 1 weaker) to move."""
+        pieces = self.pieces(pair, side)
+        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+    def pieces(self, pair: int, side: int) -> list[Values]:
+        """The same as it stands in blocks: a piece of each, all of one size."""
         first, last = pair * self._slots, (pair + 1) * self._slots
-        blocks = [self._kept(i, side) for i in range(first // BLOCK, -(-last // BLOCK))]
+        if self._slots >= BLOCK:
+            return [self.block(i, side) for i in range(first // BLOCK, last // BLOCK)]
         start = first // BLOCK * BLOCK
-        values = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
-        return values[first - start : last - start]
+        return [self._kept(first // BLOCK, side)[first - start : last - start]]
 
     def _kept(self, block: int, side: int) -> Values:
-        """A block, remembered if many partitions share it."""
-        if self._slots >= BLOCK:
-            return self.block(block, side)
+        """A block that many partitions share, remembered."""
         if (block, side) not in self._shared:
             self._shared[block, side] = self.block(block, side)
         return self._shared[block, side]

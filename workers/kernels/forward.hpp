@@ -13,15 +13,26 @@ constexpr uint64_t bit(int square) { return uint64_t{1} << square; }
 template <class Key>
 constexpr Key DRAW = static_cast<Key>(Key{1} << (8 * sizeof(Key) - 1));
 
-// The men of a strip: all in place but the last.
+// The keys of values. If these tell no depth, 1 being a win, a capture that loses is all that a win is.
+template <class Key>
+Strip<Key> keys_of(const Strip<Key>& values, bool depth) {
+    const Key deeper = depth ? static_cast<Key>(-1) : 0;
+    return each([deeper](auto v) {
+        const auto value = reinterpret_cast<SignedRegister<Key>>(v);
+        const auto won = reinterpret_cast<Register<Key>>(value > 0), drawn = reinterpret_cast<Register<Key>>(value == 0);
+        return (v - (won & deeper)) | (drawn & DRAW<Key>);
+    }, values);
+}
+
+// The men of a strip, all in place but the last; or those of a plane, without the last two.
 struct Placing {
     uint8_t square[MEN_MAX];
     uint64_t occupied;  // by kings and placed men
     bool apart;         // no two on a square
 
-    Placing(const Men& men, uint64_t kings, size_t strip) : square{}, occupied(kings), apart(true) {
-        for (int i = men.outer(); i-- > 0; strip >>= 6) {
-            square[i] = strip & 63;
+    Placing(int men, uint64_t kings, size_t squares) : square{}, occupied(kings), apart(true) {
+        for (int i = men; i-- > 0; squares >>= 6) {
+            square[i] = squares & 63;
             apart &= !(occupied >> square[i] & 1);
             occupied |= bit(square[i]);
         }
@@ -55,7 +66,8 @@ struct Partition {
         : board(verify::board()), men(m), king{verify::kings().square[0][pair], verify::kings().square[1][pair]},
           kings(bit(king[0]) | bit(king[1])) {}
 
-    Placing placing(size_t strip) const { return {men, kings, strip}; }
+    Placing placing(size_t strip) const { return {men.outer(), kings, strip}; }
+    Placing placing_of_plane(size_t plane) const { return {men.outer() - 1, kings, plane}; }
 
     uint64_t legal(const Placing& p, int to_move) const {
         return p.apart ? ~p.occupied & ~attacked(board, men, p, king[1 - to_move], to_move) : 0;
@@ -64,136 +76,134 @@ struct Partition {
 
 // ---- forward moves ---------------------------------------------------------------------------------------------------
 
-template <class Key>
-struct KingStep {
-    int to;
-    int pair;
-    int symmetry;  // 0: the board stays as it is
-    const Key* quiet;
-};
-
+// What the moves of one side lead to. A capture is a move like all others: where captor and captive meet, the slot
+// holds what is left (captures.hpp).  Where a man meets one of his own side, or the other king, it holds 0.
+//
+// Strips are judged plane by plane: the man before the last, the man of the plane, stands on each of the 64 squares,
+// and the others are in place. What a king or another man moves to is then one plane for all 64 strips.
 template <class Key>
 class Moves {
   public:
-    Moves(const Partition& partition, int pair, int mover, const Key* quiet, const int16_t* place,
-          const Key* const* taken)
-        : at_(partition), pair_(pair), mover_(mover), taken_(taken), quiet_(quiet) {
+    // `quiet` holds the keys of partition p from place[p] on.
+    Moves(const Partition& partition, int pair, int mover, const Key* quiet, const int16_t* place)
+        : at_(partition), mover_(mover), here_(quiet + static_cast<size_t>(place[pair]) * partition.men.slots()) {
         const Kings& kings = verify::kings();
-        const size_t slots = partition.men.slots();
-        if (place[pair] >= 0) quiet_ = quiet + static_cast<size_t>(place[pair]) * slots;
         const int still = partition.king[1 - mover];
         for (int d = 0; d < 8; ++d) {
             const Ray& ray = partition.board.ray[d][partition.king[mover]];
             if (!ray.length) continue;
             const int to = ray.square[0];
             const int first = mover == 0 ? to : still, second = mover == 0 ? still : to;
-            const int entered = kings.pair[first][second];
-            if (entered < 0) continue;
-            const int symmetry = kings.symmetry[first][second];
-            step_[steps_++] = {to, entered, symmetry, quiet + static_cast<size_t>(place[entered]) * slots};
+            const int next = kings.pair[first][second];
+            if (next < 0) continue;
+            const Key* entered = quiet + static_cast<size_t>(place[next]) * partition.men.slots();
+            step_[steps_++] = {entered, kings.symmetry[first][second]};
         }
     }
 
-    // The best key of each position of a strip; 0 where there is no move.
+    // Get ready for a plane.
+    void begin(size_t plane) {
+        const Placing p = at_.placing_of_plane(plane);
+        const size_t strip = 64 * plane;
+        leaps_ = slides_ = turns_ = 0;
+        for (int man = 0; man < man_of_plane(); ++man) {
+            if (!moves(man)) continue;
+            if (kind(man) == Kind::knight) leaps(man, strip, p, [&](const Key* entered) { leap_[leaps_++] = entered; });
+            else slides(man, strip, p, [&](const Slide& slide) { slide_[slides_++] = slide; });
+        }
+        for (int i = 0; i < steps_; ++i) {
+            const uint8_t* turn = at_.board.turned[step_[i].symmetry];
+            size_t there = 0;
+            for (int man = 0; man < man_of_plane(); ++man) there = there << 6 | turn[p.square[man]];
+            const Key* entered = step_[i].entered + 64 * 64 * there;
+            if (step_[i].symmetry) turn_[turns_++] = {entered, step_[i].symmetry};
+            else leap_[leaps_++] = entered;
+        }
+    }
+
+    // The best key of each position of a strip of the plane; 0 where there is no move.
     Strip<Key> best(size_t strip, const Placing& p) const {
+        const size_t square = strip & 63;
         Strip<Key> best{};
-        for (int i = 0; i < at_.men.outer(); ++i)
-            if (at_.men.man[i].side == mover_) best = larger(best, by_man(i, strip, p));
-        if (last().side == mover_) best = larger(best, by_last(strip, p));
-        for (int i = 0; i < steps_; ++i) best = larger(best, by_king(step_[i], p));
-        return best;
+        const auto leap = [&](const Key* entered) { best = larger(best, load<Key>(entered)); };
+        const auto slide = [&](const Slide& s) { best = larger(best, load<Key>(s.entered) & s.open); };
+        for (int i = 0; i < leaps_; ++i) leap(leap_[i] + 64 * square);
+        for (int i = 0; i < slides_; ++i)
+            if (!(slide_[i].passed >> square & 1)) slide({slide_[i].entered + 64 * square, 0, slide_[i].open});
+        for (int i = 0; i < turns_; ++i) {
+            const auto [entered, symmetry] = turn_[i];
+            const size_t there = man_of_plane() < 0 ? 0 : at_.board.turned[symmetry][square];
+            best = larger(best, turned(symmetry, entered + 64 * there));
+        }
+        if (const int man = man_of_plane(); man >= 0 && moves(man)) {
+            if (kind(man) == Kind::knight) leaps(man, strip, p, leap);
+            else slides(man, strip, p, slide);
+        }
+        return moves(at_.men.outer()) ? larger(best, by_last(strip, p)) : best;
     }
 
   private:
-    Man last() const { return at_.men.man[at_.men.outer()]; }
-    int last_index() const { return at_.men.outer(); }
-    bool last_is_captive() const { return last().side != mover_; }
-    int place_of(int man) const { return 6 * (at_.men.outer() - 1 - man); }  // of its square in the number of a strip
+    // A king's move, into a partition or a plane of it that shows the board turned.
+    struct Turn {
+        const Key* entered;
+        int symmetry;
+    };
 
-    int man_on(int square, const Placing& p) const {
-        for (int i = 0; i < at_.men.outer(); ++i)
-            if (p.square[i] == square) return i;
-        return -1;
-    }
-    bool is_captive(int man) const { return man >= 0 && at_.men.man[man].side != mover_; }
+    struct Slide {
+        const Key* entered;
+        uint64_t passed;  // squares on which the man of the plane is in the way
+        Strip<Key> open;  // squares on which the last man is not
+    };
 
-    // The number of the strip with these squares but without one man.
-    size_t strip_without(int man, const Placing& p) const {
-        size_t strip = 0;
-        for (int i = 0; i < at_.men.outer(); ++i)
-            if (i != man) strip = strip << 6 | p.square[i];
-        return strip;
-    }
+    int man_of_plane() const { return at_.men.outer() - 1; }
+    bool moves(int man) const { return at_.men.man[man].side == mover_; }
+    Kind kind(int man) const { return at_.men.man[man].kind; }
 
-    const Key* without(int man, int pair) const {
-        return taken_[man] + static_cast<size_t>(pair) * (at_.men.slots() / 64);
+    // The strip with a man on another square.
+    const Key* entered(int man, size_t strip, int to) const {
+        const int shift = 6 * (at_.men.outer() - 1 - man);
+        return here_ + 64 * ((strip & ~(size_t{63} << shift)) | static_cast<size_t>(to) << shift);
     }
 
-    Strip<Key> by_man(int man, size_t strip, const Placing& p) const {
-        const int shift = place_of(man), kind = static_cast<int>(at_.men.man[man].kind);
-        const size_t others = strip & ~(size_t{63} << shift);
-        const Key* captures = last_is_captive() ? without(last_index(), pair_) : nullptr;
-        Strip<Key> best{};
-        for (int d = DIRECTIONS[kind].first; d < DIRECTIONS[kind].last; ++d) {
+    template <class Function>
+    void leaps(int man, size_t strip, const Placing& p, Function f) const {
+        for (uint64_t rest = at_.board.reach[static_cast<int>(Kind::knight)][p.square[man]]; rest; rest &= rest - 1)
+            f(entered(man, strip, __builtin_ctzll(rest)));
+    }
+
+    template <class Function>
+    void slides(int man, size_t strip, const Placing& p, Function f) const {
+        const auto [first, last] = DIRECTIONS[static_cast<int>(kind(man))];
+        for (int d = first; d < last; ++d) {
             const Ray& ray = at_.board.ray[d][p.square[man]];
-            Strip<Key> open = ~Strip<Key>{};  // the last man is not in the way
+            Slide slide{nullptr, 0, ~Strip<Key>{}};
             for (int i = 0; i < ray.length; ++i) {
                 const int to = ray.square[i];
-                if (p.occupied >> to & 1) {
-                    best = larger(best, captured(man, to, pair_, p) & open);
-                    break;
-                }
-                const size_t entered = others | static_cast<size_t>(to) << shift;
-                best = larger(best, load<Key>(quiet_ + 64 * entered) & open);
-                const Strip<Key> here = only<Key>(to);
-                if (captures) best = larger(best, all<Key>(captures[entered]) & here);
-                open = open & ~here;
+                slide.entered = entered(man, strip, to);
+                f(slide);
+                if (p.occupied >> to & 1) break;
+                slide.passed |= bit(to);
+                slide.open = slide.open & ~only<Key>(to);
             }
         }
-        return best;
-    }
-
-    // What a man gets by taking whoever of the placed men stands there.
-    Strip<Key> captured(int man, int to, int pair, const Placing& p) const {
-        const int captive = man_on(to, p);
-        if (!is_captive(captive)) return Strip<Key>{};
-        Placing after = p;
-        after.square[man] = static_cast<uint8_t>(to);
-        return load<Key>(without(captive, pair) + 64 * strip_without(captive, after));
     }
 
     Strip<Key> by_last(size_t strip, const Placing& p) const {
-        Worths<Key> worths;
-        std::memset(worths.board, 0, sizeof worths.board);
-        Key* at = worths.board + 16;
-        std::memcpy(at, quiet_ + 64 * strip, 64 * sizeof(Key));
-        for (int i = 0; i < at_.men.outer(); ++i)
-            if (is_captive(i)) at[p.square[i]] = without(i, pair_)[64 * strip_without(i, p) + p.square[i]];
-        if (last().kind == Kind::knight) return by_knight(worths);
-        store<Key>(worths.open, lanes<Key>(~p.occupied));
-        return by_slider(last().kind, worths);
-    }
-
-    Strip<Key> by_king(const KingStep<Key>& step, const Placing& p) const {
-        const int captive = p.occupied >> step.to & 1 ? man_on(step.to, p) : -1;
-        if (captive >= 0 && !is_captive(captive)) return Strip<Key>{};
-        Placing after = p;
-        if (step.symmetry)
-            for (int i = 0; i < at_.men.outer(); ++i) after.square[i] = at_.board.turned[step.symmetry][p.square[i]];
-        const size_t strip = strip_without(captive, after);
-        const Key* from = (captive >= 0 ? without(captive, step.pair) : step.quiet) + 64 * strip;
-        const Strip<Key> keys = step.symmetry ? turned(step.symmetry, from) : load<Key>(from);
-        if (captive >= 0 || !last_is_captive()) return keys;
-        const Key capture = without(last_index(), step.pair)[strip];
-        return larger(keys, all<Key>(capture) & only<Key>(step.to));
+        const Kind kind = this->kind(at_.men.outer());
+        const Strip<Key> here = load<Key>(here_ + 64 * strip);
+        return kind == Kind::knight ? by_knight(here) : by_slider(kind, here, lanes<Key>(~p.occupied));
     }
 
     const Partition& at_;
-    int pair_, mover_;
-    const Key* const* taken_;
-    const Key* quiet_;
-    KingStep<Key> step_[8];
+    int mover_;
+    const Key* here_;
     int steps_ = 0;
+    Turn step_[8];
+    // Of a plane.
+    int leaps_ = 0, slides_ = 0, turns_ = 0;
+    const Key* leap_[8 * MEN_MAX];
+    Slide slide_[28 * MEN_MAX];
+    Turn turn_[8];
 };
 
 }  // namespace

@@ -165,7 +165,10 @@ inline uint64_t packed(const Strip<uint8_t>& set) {
 inline uint64_t packed(const Strip<uint16_t>& set) {
     Shorts part[8], bits{};
     std::memcpy(part, &set, sizeof set);
-    for (int i = 0; i < 8; ++i) bits |= part[i] & static_cast<uint16_t>(1 << i);
+    for (int i = 0; i < 8; ++i) {
+        const uint16_t one = static_cast<uint16_t>(1 << i);
+        bits |= part[i] & one;
+    }
     const auto words = reinterpret_cast<Words>(bits);
     return words[0] | words[1] << 8;
 }
@@ -255,7 +258,10 @@ inline void slid_across(const Worths<Key>& w, Rank<Key>* best) {
 }
 
 template <class Key>
-inline Strip<Key> by_slider(Kind kind, const Worths<Key>& w) {
+inline Strip<Key> by_slider(Kind kind, const Strip<Key>& at, const Strip<Key>& open) {
+    Worths<Key> w{};
+    store<Key>(w.board + 16, at);
+    store<Key>(w.open, open);
     Rank<Key> across[8] = {};
     if (kind != Kind::bishop) {
         slid_across<0, 1>(w, across);
@@ -271,12 +277,29 @@ inline Strip<Key> by_slider(Kind kind, const Worths<Key>& w) {
     return kind == Kind::bishop ? best : larger(best, larger(slid_along<1>(w), slid_along<-1>(w)));
 }
 
+// Every rank gets what stands DR ranks from it, 0 off the board.
+template <int DR, class Key>
+inline Strip<Key> across(const Strip<Key>& strip) {
+    constexpr int size = REGISTER / 8, words = DR * static_cast<int>(sizeof(Key));
+    constexpr int skipped = (words + 16 * size) / size - 16, rest = words - skipped * size;
+    const auto part = [&](int i) {
+        const bool on_board = i >= 0 && i < static_cast<int>(Strip<Key>::PARTS);
+        return on_board ? reinterpret_cast<WordRegister>(strip.part[i]) : WordRegister{};
+    };
+    Strip<Key> out;
+    for (int i = 0; i < static_cast<int>(Strip<Key>::PARTS); ++i) {
+        const WordRegister a = part(i + skipped), b = part(i + skipped + 1);
+        WordRegister c;
+        if constexpr (size == 2) c = __builtin_shufflevector(a, b, rest, rest + 1);
+        else c = __builtin_shufflevector(a, b, rest, rest + 1, rest + 2, rest + 3, rest + 4, rest + 5, rest + 6, rest + 7);
+        out.part[i] = reinterpret_cast<Register<Key>>(c);
+    }
+    return out;
+}
+
 template <class Key>
-inline Strip<Key> by_knight(const Worths<Key>& w) {
-    const Key* at = w.at();
-    const Strip<Key> two_up = load<Key>(at + 16), two_down = load<Key>(at - 16);
-    const Strip<Key> up = load<Key>(at + 8), down = load<Key>(at - 8);
-    const Strip<Key> twos = larger(two_up, two_down), ones = larger(up, down);
+inline Strip<Key> by_knight(const Strip<Key>& w) {
+    const Strip<Key> twos = larger(across<2>(w), across<-2>(w)), ones = larger(across<1>(w), across<-1>(w));
     return larger(larger(along<1>(twos), along<-1>(twos)), larger(along<2>(ones), along<-2>(ones)));
 }
 
@@ -352,6 +375,27 @@ inline void mirror_files(Whole& board) {
 inline void mirror_ranks(Whole& board) {
     const auto ranks = reinterpret_cast<WholeRanks>(board);
     board = reinterpret_cast<Whole>(__builtin_shufflevector(ranks, ranks, 7, 6, 5, 4, 3, 2, 1, 0));
+}
+
+// Of eight rows of eight words: those that stand STEP apart, on either side of the diagonal, change places.
+template <int STEP>
+inline void exchange(WholeRanks* rows) {
+    constexpr auto first = [](int i) { return i & STEP ? 8 + (i ^ STEP) : i; };
+    constexpr auto second = [](int i) { return i & STEP ? 8 + i : i | STEP; };
+    for (int i = 0; i < 8; ++i) {
+        if (i & STEP) continue;
+        const WholeRanks a = rows[i], b = rows[i | STEP];
+        rows[i] = __builtin_shufflevector(a, b, first(0), first(1), first(2), first(3), first(4), first(5), first(6),
+                                          first(7));
+        rows[i | STEP] = __builtin_shufflevector(a, b, second(0), second(1), second(2), second(3), second(4), second(5),
+                                                 second(6), second(7));
+    }
+}
+
+inline void transpose(WholeRanks* rows) {
+    exchange<1>(rows);
+    exchange<2>(rows);
+    exchange<4>(rows);
 }
 
 // Square s of the result has what stands on the square that the symmetry shows s on.

@@ -16,7 +16,11 @@
 // stalemate).
 //
 // The 64 squares of the last man are done together: with the other men in place, a move of any of them is the same
-// move for all 64 but for those whom the last man stands in the way of. 64 consecutive rows of a table are a *strip*.
+// move for all 64 but for those whom the last man stands in the way of. Such 64 slots are a *strip*.
+//
+// The last man is the last one in a table's rows, too, unless he is like the one before him: then half of all lanes would
+// stand for no position, and another man is last if there is one who is like no other. So a *slot* has the squares in
+// our order of men, a *row* in the order of the table.
 
 #pragma once
 
@@ -36,13 +40,25 @@ struct Man {
     uint8_t side;  // 0 stronger, 1 weaker
 };
 
+// The men in our order.
 struct Men {
     int count;
     Man man[MEN_MAX];
+    int behind = 0;  // how many men have their place behind the last one's in the rows
 
     int outer() const { return count - 1; }
     size_t strips() const { return size_t{1} << 6 * (count - 1); }
     size_t slots() const { return size_t{1} << 6 * count; }
+
+    size_t row_of(size_t slot) const {
+        const size_t others = slot >> 6, back = others & (stride() - 1);
+        return (others - back) << 6 | (slot & 63) * stride() | back;
+    }
+    size_t slot_of(size_t row) const {
+        const size_t back = row & (stride() - 1), front = row / stride() >> 6;
+        return (front * stride() | back) << 6 | (row / stride() & 63);
+    }
+    size_t stride() const { return size_t{1} << 6 * behind; }  // of rows, from a square of the last man to the next
 };
 
 // ---- the board -------------------------------------------------------------------------------------------------------
@@ -100,13 +116,16 @@ struct Twin {
     bool turned;
 };
 
-// For each slot of a partition the one that stands for its position, for each strip the lanes that stand for
+// For each slot of a partition the one whose row stands for its position, for each strip the lanes that stand for
 // themselves, and its twin.  All are empty if every slot stands for itself.
 struct Standing {
     std::vector<uint32_t> slot;
     std::vector<uint64_t> own;
     std::vector<Twin> twin;
     bool last_is_like = false;  // the last man is like the one before him: strip a, lane b is strip b, lane a
+
+    uint64_t own_lanes(size_t strip) const { return own.empty() ? ~uint64_t{0} : own[strip]; }
+    Twin twin_of(size_t strip) const { return twin.empty() ? Twin{static_cast<uint32_t>(strip), false} : twin[strip]; }
 };
 
 Standing standing_for(const Men&, bool diagonal);
@@ -116,10 +135,11 @@ std::vector<std::vector<int>> walks(int side);
 
 // What is left of a material when a man is taken: as our frame has it, and as its own table has it.
 struct Smaller {
-    Men ours;             // the other men, in our order
-    Men theirs;           // in the order of their table
-    int from[MEN_MAX];    // theirs[i] is ours[from[i]]
-    bool swapped;         // our stronger side is their weaker
+    Men ours;              // the other men, in our order
+    Men theirs;            // in the order of their table
+    int shift[MEN_MAX];    // which bits of their slots have the square of each of ours
+    bool swapped;          // our stronger side is their weaker
+    Standing standing[2];  // of theirs, by whether both kings are on the diagonal
 
     Smaller(const Men&, int captive);
 };
@@ -128,7 +148,7 @@ struct Smaller {
 
 // A legal position with a value that does not follow, judged by what its moves lead to.
 struct Wrong {
-    int64_t slot;  // -1: none
+    int64_t row;   // -1: none
     int64_t rank;  // the smaller of the two values' place in the order of the proof
     int value, expected;
 };
@@ -137,20 +157,33 @@ struct Findings {
     uint64_t placed;  // distinct positions, whoever is to move and in check or not
     uint64_t legal;
     uint64_t wrong;
-    Wrong first;  // of lowest rank, then of lowest slot
+    Wrong first;  // of lowest rank, then of lowest row
+};
+
+// The rows of a partition, in pieces of one size.
+template <class Value>
+struct Rows {
+    const Value* const* piece;
+    size_t size;
+
+    const Value* at(size_t row) const { return piece[row / size] + row % size; }
 };
 
 // Key is uint8_t or uint16_t; Value the signed type of its size.
 template <class Key, class Value>
 struct Steps {
-    // The keys of one partition for `to_move`: of every slot that is a legal position, canonical or not.
-    void (*quiet)(const Men&, int pair, int to_move, const Value* values, const Standing&, Key* out);
+    // The values of one partition by slots, from its rows; strips whose slots all stand for none can be left out.
+    void (*arrange)(const Men&, const Rows<Value>& rows, const Standing&, Value* out);
     // The keys of the positions after a capture, from the whole column of the smaller table.
     void (*taken)(const Smaller&, int pair, int to_move, bool carry_depth, const Value* column, Key* out);
-    // Judge one partition. `quiet` holds the keys of partition p from place[p] on, `taken[i]` those without man i.
+    // The keys of one partition for `to_move`: of every slot that is a legal position, canonical or not; and, if it is
+    // said what is `taken` by taking each man, of every capture, in the slots where captor and captive meet.
+    void (*quiet)(const Men&, int pair, int to_move, const Value* values, const Standing&, const Key* const* taken,
+                  Key* out);
+    // Judge one partition. `quiet` holds the keys of partition p from place[p] on.
     Findings (*check)(const Men&, int pair, int mover, const Value* values, const Standing&, const Key* quiet,
-                      const int16_t* place, const Key* const* taken, uint64_t* counts);
-    // The first slot with that value that is counted, or -1.
+                      const int16_t* place, uint64_t* counts);
+    // The first row with that value that is counted, or -1.
     int64_t (*find)(const Men&, int pair, int to_move, const Value* values, const Standing&, int value);
 };
 

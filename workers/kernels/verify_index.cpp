@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <tuple>
 
 #include "verify.hpp"
@@ -126,7 +127,7 @@ bool Slots::last_is_like() const { return count_ > 1 && like_[count_ - 2]; }
 
 uint32_t Slots::ascending(uint8_t* s) const {
     for (int end = count_ - 1; end > 0; --end)
-        for (int i = 0; i < end; ++i)
+        for (int i = 0; i < end && i + 1 < MEN_MAX; ++i)
             if (like_[i] && s[i] > s[i + 1]) std::swap(s[i], s[i + 1]);
     uint32_t slot = 0;
     for (int i = 0; i < count_; ++i) slot = slot << 6 | s[i];
@@ -134,13 +135,12 @@ uint32_t Slots::ascending(uint8_t* s) const {
 }
 
 uint32_t Slots::of(const uint8_t* squares, bool diagonal) const {
-    uint8_t s[MEN_MAX] = {}, mirrored[MEN_MAX] = {};
-    for (int i = 0; i < count_; ++i) {
-        s[i] = squares[i];
-        mirrored[i] = static_cast<uint8_t>(squares[i] >> 3 | (squares[i] & 7) << 3);
-    }
+    uint8_t s[MEN_MAX] = {};
+    std::copy_n(squares, count_, s);
     const uint32_t slot = ascending(s);
-    return diagonal ? std::min(slot, ascending(mirrored)) : slot;
+    if (!diagonal) return slot;
+    for (int i = 0; i < count_; ++i) s[i] = static_cast<uint8_t>(squares[i] >> 3 | (squares[i] & 7) << 3);
+    return std::min(slot, ascending(s));
 }
 
 namespace {
@@ -149,6 +149,15 @@ std::array<uint8_t, MEN_MAX> squares_of(const Men& men, size_t slot) {
     std::array<uint8_t, MEN_MAX> s{};
     for (int i = 0; i < men.count; ++i) s[i] = slot >> 6 * (men.count - 1 - i) & 63;
     return s;
+}
+
+// The men in the order of the rows.
+Men in_rows(const Men& men) {
+    Men rows = men;
+    const auto last = rows.man + men.outer();
+    std::rotate(last - men.behind, last, last + 1);
+    rows.behind = 0;
+    return rows;
 }
 
 // The slots of the men but the last are the strips of all.
@@ -164,15 +173,17 @@ Twin twin_of(const Men& outer, uint32_t strip, bool diagonal) {
 }  // namespace
 
 Standing standing_for(const Men& men, bool diagonal) {
-    const Slots slots(men);
+    const Slots slots(men), rows(in_rows(men));
     if (!diagonal && !slots.like_men()) return {};
     Standing found{std::vector<uint32_t>(men.slots()), std::vector<uint64_t>(men.strips()), {}, slots.last_is_like()};
     for (size_t slot = 0; slot < men.slots(); ++slot) {
-        found.slot[slot] = slots.of(squares_of(men, slot).data(), diagonal);
+        const uint32_t row = rows.of(squares_of(men, men.row_of(slot)).data(), diagonal);
+        found.slot[slot] = static_cast<uint32_t>(men.slot_of(row));
         if (found.slot[slot] == slot) found.own[slot / 64] |= bit(slot & 63);
     }
     Men outer = men;
     --outer.count;
+    outer.behind = 0;
     for (uint32_t strip = 0; strip < men.strips(); ++strip) found.twin.push_back(twin_of(outer, strip, diagonal));
     return found;
 }
@@ -189,16 +200,19 @@ std::vector<std::vector<int>> walks(int side) {
     return found;
 }
 
-Smaller::Smaller(const Men& men, int captive) : ours{}, theirs{}, from{} {
+Smaller::Smaller(const Men& men, int captive) : ours{}, theirs{}, shift{} {
     for (int i = 0; i < men.count; ++i)
         if (i != captive) ours.man[ours.count++] = men.man[i];
     swapped = strength(ours, 1) < strength(ours, 0);
-    for (int side : {swapped ? 0 : 1, swapped ? 1 : 0})
-        for (int i = 0; i < ours.count; ++i)
-            if (ours.man[i].side == side) {
-                from[theirs.count] = i;
-                theirs.man[theirs.count++] = {ours.man[i].kind, static_cast<uint8_t>(side ^ swapped)};
-            }
+    std::vector<int> order(static_cast<size_t>(ours.count));
+    std::iota(order.begin(), order.end(), 0);
+    const auto rank = [&](int i) { return std::pair(swapped == ours.man[i].side, ours.man[i].kind); };
+    std::stable_sort(order.begin(), order.end(), [&](int i, int j) { return rank(i) < rank(j); });
+    for (int i : order) {
+        theirs.man[theirs.count++] = {ours.man[i].kind, static_cast<uint8_t>(ours.man[i].side ^ swapped)};
+        shift[i] = 6 * (ours.count - theirs.count);
+    }
+    for (bool diagonal : {false, true}) standing[diagonal] = standing_for(theirs, diagonal);
 }
 
 }  // namespace kingpair::verify

@@ -8,6 +8,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -44,58 +46,75 @@ const Steps<Key<Value>, Value>& steps() {
 template <class T>
 using Array = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu, nb::ndim<1>>;
 
+// What it is worth to take each man, in the order of the rows.
+template <class Value>
+using Taken = std::vector<Array<const Key<Value>>>;
+
 void require(bool condition, const char* what) {
     if (!condition) throw nb::value_error(what);
 }
 
 class Verifier {
   public:
-    Verifier(const std::vector<std::pair<std::string, int>>& men, bool carry_depth)
-        : men_(men_of(men)), carry_depth_(carry_depth), standing_{standing_for(men_, false), standing_for(men_, true)} {}
+    Verifier(const std::vector<std::pair<std::string, int>>& men, bool carry_depth, std::optional<int> last)
+        : men_(men_of(men)), carry_depth_(carry_depth) {
+        require(!last || (*last >= 0 && *last < men_.count), "no such man");
+        if (last) men_ = with_last(men_, *last);
+        for (int diagonal : {0, 1}) standing_[diagonal] = standing_for(men_, diagonal);
+        for (int man = 0; men_.count > 1 && man < men_.count; ++man) smaller_.emplace_back(men_, man);
+    }
 
     template <class Value>
-    void quiet(int pair, int to_move, Array<const Value> values, Array<Key<Value>> out) const {
+    void arrange(int pair, const std::vector<Array<const Value>>& pieces, Array<Value> out) const {
+        require_place(pair, 0);
+        require(out.size() == men_.slots(), "a column does not fit the men");
+        require(!pieces.empty() && pieces.size() * pieces[0].size() == men_.slots(), "pieces do not make a partition");
+        std::vector<const Value*> rows;
+        for (const auto& piece : pieces) {
+            require(piece.size() == pieces[0].size(), "pieces of different sizes");
+            rows.push_back(piece.data());
+        }
+        nb::gil_scoped_release release;
+        steps<Value>().arrange(men_, {rows.data(), pieces[0].size()}, standing(pair), out.data());
+    }
+
+    template <class Value>
+    void quiet(int pair, int to_move, Array<const Value> values, Array<Key<Value>> out, const Taken<Value>& taken) const {
         require_place(pair, to_move);
         require(values.size() == men_.slots() && out.size() == men_.slots(), "a column does not fit the men");
+        const auto captures = this->captures<Value>(taken);
         nb::gil_scoped_release release;
-        steps<Value>().quiet(men_, pair, to_move, values.data(), standing(pair), out.data());
+        steps<Value>().quiet(men_, pair, to_move, values.data(), standing(pair),
+                             taken.empty() ? nullptr : captures.data(), out.data());
     }
 
     template <class Value>
     void taken(int captive, int pair, Array<const Value> column, Array<Key<Value>> out) const {
         require_place(pair, 0);
         require(captive >= 0 && captive < men_.count && men_.count > 1, "no such man, or none is left");
+        const int man = place_of(captive);
         const size_t slots = men_.slots() / 64;
         require(column.size() == PAIRS * slots && out.size() == slots, "a column does not fit the men");
         nb::gil_scoped_release release;
-        steps<Value>().taken(Smaller(men_, captive), pair, men_.man[captive].side, carry_depth_, column.data(),
+        steps<Value>().taken(smaller_[static_cast<size_t>(man)], pair, men_.man[man].side, carry_depth_, column.data(),
                              out.data());
     }
 
     template <class Value>
     nb::tuple check(int pair, int mover, Array<const Value> values, Array<const Key<Value>> quiet,
-                    Array<const int16_t> place, const std::vector<std::optional<Array<const Key<Value>>>>& taken,
-                    Array<uint64_t> counts) const {
+                    Array<const int16_t> place, Array<uint64_t> counts) const {
         require_place(pair, mover);
         require(values.size() == men_.slots(), "a column does not fit the men");
         require(counts.size() == size_t{1} << 8 * sizeof(Value), "a count for each value");
         require_held(pair, mover, place, quiet.size() / men_.slots());
-        const Key<Value>* captures[MEN_MAX] = {};
-        require(taken.size() == static_cast<size_t>(men_.count), "one array or None for each man");
-        for (int i = 0; i < men_.count; ++i) {
-            require(taken[i].has_value() == (men_.man[i].side != mover), "an array for each man of the other side");
-            if (!taken[i]) continue;
-            require(taken[i]->size() == PAIRS * men_.slots() / 64, "captures do not fit the men");
-            captures[i] = taken[i]->data();
-        }
         Findings found;
         {
             nb::gil_scoped_release release;
             found = steps<Value>().check(men_, pair, mover, values.data(), standing(pair), quiet.data(),
-                                         place.data(), captures, counts.data());
+                                         place.data(), counts.data());
         }
         const Wrong& first = found.first;
-        return nb::make_tuple(found.placed, found.legal, found.wrong, first.slot, first.rank, first.value,
+        return nb::make_tuple(found.placed, found.legal, found.wrong, first.row, first.rank, first.value,
                               first.expected);
     }
 
@@ -118,6 +137,31 @@ class Verifier {
             out.man[out.count++] = {static_cast<Kind>(kind), static_cast<uint8_t>(side)};
         }
         return out;
+    }
+
+    // What is said of each man, in our order; null if nothing is.
+    template <class Value>
+    std::array<const Key<Value>*, MEN_MAX> captures(const Taken<Value>& taken) const {
+        std::array<const Key<Value>*, MEN_MAX> captures{};
+        require(taken.empty() || taken.size() == static_cast<size_t>(men_.count), "an array for each man");
+        for (size_t i = 0; i < taken.size(); ++i) {
+            require(taken[i].size() == PAIRS * men_.slots() / 64, "captures do not fit the men");
+            captures[static_cast<size_t>(place_of(static_cast<int>(i)))] = taken[i].data();
+        }
+        return captures;
+    }
+
+    // The place in our order of a man whose place in the rows this is.
+    int place_of(int man) const {
+        const int last = men_.outer() - men_.behind;
+        return man < last ? man : man == last ? men_.outer() : man - 1;
+    }
+
+    // The same men with that one last.
+    static Men with_last(Men men, int man) {
+        std::rotate(men.man + man, men.man + man + 1, men.man + men.count);
+        men.behind = men.outer() - man;
+        return men;
     }
 
     const Standing& standing(int pair) const { return standing_[kings().diagonal[pair]]; }
@@ -144,15 +188,16 @@ class Verifier {
 
     Men men_;
     bool carry_depth_;
-    Standing standing_[2];
+    Standing standing_[2];          // by whether both kings are on the diagonal
+    std::vector<Smaller> smaller_;  // without each man
 };
 
 template <class Value>
 void bind_values(nb::class_<Verifier>& verifier) {
-    verifier.def("quiet", &Verifier::quiet<Value>)
+    verifier.def("arrange", &Verifier::arrange<Value>)
+        .def("quiet", &Verifier::quiet<Value>, "pair"_a, "to_move"_a, "values"_a, "out"_a, "taken"_a = Taken<Value>())
         .def("taken", &Verifier::taken<Value>)
-        .def("check", &Verifier::check<Value>, "pair"_a, "mover"_a, "values"_a, "quiet"_a, "place"_a, "taken"_a,
-             "counts"_a)
+        .def("check", &Verifier::check<Value>, "pair"_a, "mover"_a, "values"_a, "quiet"_a, "place"_a, "counts"_a)
         .def("find", &Verifier::find<Value>);
 }
 
@@ -165,7 +210,8 @@ void use_level(const std::string& name) {
 
 void bind(nb::module_& m) {
     nb::class_<Verifier> verifier(m, "Verifier");
-    verifier.def(nb::init<const std::vector<std::pair<std::string, int>>&, bool>(), "men"_a, "carry_depth"_a)
+    verifier.def(nb::init<const std::vector<std::pair<std::string, int>>&, bool, std::optional<int>>(),
+                 "men"_a, "carry_depth"_a, "last"_a = nb::none())
         .def_static("walks", [](int side) {
             require(side == 0 || side == 1, "a side is 0 or 1");
             return walks(side);
