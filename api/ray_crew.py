@@ -13,6 +13,7 @@ waits end.
 """
 
 import contextlib
+import re
 import time
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
@@ -213,11 +214,11 @@ class RayCrew:
         """Whether there is a process for a worker; not if the node has gone."""
         if key in self._posts:
             return True  # it is asked for once more
-        if (part := self._roster.part(task.node)) is None:
+        if (place := self._roster.place(task.node)) is None:
             return False
-        if part.name not in self._held:
-            self._held[part.name] = Holding(part, self._site)
-        holding = self._held[part.name]
+        if task.node not in self._held:
+            self._held[task.node] = Holding(place, self._site)
+        holding = self._held[task.node]
         post = self._posts[key] = Post(holding.worker(), holding, task.memory)
         self._lives[key] = Sign(post.actor.lives.remote(), time.monotonic(), self._limits.start)
         return True
@@ -238,7 +239,7 @@ class RayCrew:
         except ActorUnschedulableError as error:
             event = NodeLeft(node) if node else Failed(call, Fault.WORKER, line(error))
         except RayActorError as error:
-            event = WorkerLost(call.domain, call.incarnation, call.worker, line(error))
+            event = WorkerLost(call.domain, call.incarnation, call.worker, _ended(error))
         except Exception as error:
             event = Failed(call, Fault.WORKER, _full(error) or line(error))
         self._events.put(event)
@@ -278,6 +279,14 @@ class RayCrew:
 
 def _key(call: Call) -> Key:
     return call.domain, call.incarnation, call.worker
+
+
+def _ended(error: BaseException) -> str:
+    """Why a process is no more: of what Ray says in a page, what helps to find out."""
+    who = re.search(r"pid: (\d+).*ip: (\S+)", str(error), re.DOTALL)
+    if who is None or "SYSTEM_ERROR" not in str(error):
+        return line(error)
+    return f"process {who[1]} of {who[2]} was killed, ran out of memory or crashed"
 
 
 def _full(error: BaseException) -> str:

@@ -35,6 +35,13 @@ START_SECONDS = 60.0
 SIGN_SECONDS = 1.0  # for a spare to say that it lives; it takes a millisecond
 
 
+class Place(NamedTuple):
+    """A part of a node, and the node, as Ray calls it."""
+
+    machine: str
+    part: Node
+
+
 class Spare(NamedTuple):
     """A process, and its answer to being told to rest: how much memory it keeps."""
 
@@ -70,8 +77,8 @@ def _resting(actor: Any) -> Spare:
 class Holding:
     """A part of a node, from when it is taken until it is given back."""
 
-    def __init__(self, part: Node, site: Site) -> None:
-        self._site, self._on = site, machine_of(part.name)
+    def __init__(self, place: Place, site: Site) -> None:
+        self._site, self._on, part = site, place.machine, place.part
         bundle = {"CPU": part.cores, "memory": part.memory + BASE}
         self.room = placement_group([bundle], bundle_label_selector=[{NODE_LABEL: self._on}])
         self._working: list[Any] = []
@@ -133,11 +140,6 @@ class Holding:
 
     def _start(self) -> Any:
         return REMOTE.options(scheduling_strategy=on(self._on)).remote(self._site)
-
-
-def machine_of(part: str) -> str:
-    """The node that a part is of, as Ray calls it."""
-    return part.rpartition(".")[0]
 
 
 def on(machine: str) -> NodeAffinitySchedulingStrategy:

@@ -2,6 +2,7 @@
 
 Each node that comes is asked whether it is fit, by a task that runs on it.  What others have taken
 of it then is not ours; of the memory that is left, each part keeps what a process to spare takes.
+People read the name of a part: the address of its node, and what tells nodes of one address apart.
 """
 
 import secrets
@@ -14,7 +15,7 @@ from ray._private.state import available_resources_per_node
 
 from api.fitness import lack, said, wanted
 from api.ray_cluster import line
-from api.ray_holdings import machine_of, on
+from api.ray_holdings import Place, on
 from coordinator.crew import Site
 from coordinator.domains import Node
 from coordinator.plan import BASE
@@ -33,7 +34,7 @@ class Roster:
 
     def __init__(self, site: Site, workers: int | None, limit: float) -> None:
         self._workers, self._limit = workers, limit
-        self._parts: dict[str, list[Node]] = {}
+        self._parts: dict[str, list[Node]] = {}  # by node, as Ray calls it
         self._asked: dict[str, tuple[Any, float]] = {}  # since when
         self._fit: set[str] = set()
         self._unfit: dict[str, str] = {}
@@ -71,15 +72,20 @@ class Roster:
         self._hear(time.monotonic())
         return self._come(alive), names
 
-    def part(self, name: str) -> Node | None:
-        parts = self._parts.get(machine_of(name), [])
-        return next((part for part in parts if part.name == name), None)
+    def place(self, name: str) -> Place | None:
+        """The part of that name, if it is ours."""
+        for machine, parts in self._parts.items():
+            for part in parts:
+                if part.name == name:
+                    return Place(machine, part)
+        return None
 
     def drop(self, name: str) -> None:
         """It is not ours any more; the node comes again once none of its parts is."""
-        machine = machine_of(name)
-        if left := [part for part in self._parts.pop(machine, []) if part.name != name]:
-            self._parts[machine] = left
+        if (place := self.place(name)) is not None:
+            self._parts[place.machine].remove(place.part)
+            if not self._parts[place.machine]:
+                del self._parts[place.machine]
 
     def _alive(self) -> dict[str, Any]:
         return {node["NodeID"]: node for node in ray.nodes() if node["Alive"]}
@@ -126,7 +132,8 @@ class Roster:
             cores = int(free.get(node, {}).get("CPU", 0))
             if parts := min(self._wanted(len(new) - at), cores):
                 memory = max(0, int(free[node].get("memory", 0)) // parts - BASE)
-                divided = [Node(f"{node}.{i}", cores // parts, memory) for i in range(parts)]
+                called = f"{alive[node]['NodeManagerAddress']}-{node[:8]}"
+                divided = [Node(f"{called}.{i}", cores // parts, memory) for i in range(parts)]
                 self._parts[node] = divided
                 come += divided
         return tuple(come)

@@ -11,6 +11,7 @@ processes but its own.
 """
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -94,8 +95,9 @@ def titled(title: bytes) -> list[int]:
 
 def lose_a_raylet(cluster: Cluster) -> Callable[[Happening], None]:
     def happen(crew: Happening) -> None:
-        used = crew.nodes[0].name.partition(".")[0]
-        (lost,) = [node for node in cluster.worker_nodes if node.node_id == used]
+        used = re.fullmatch(r".*-(\w+)\.\d+", crew.nodes[0].name)
+        assert used
+        (lost,) = [node for node in cluster.worker_nodes if node.node_id.startswith(used[1])]
         os.kill(lost.all_processes["raylet"][0].process.pid, signal.SIGKILL)
         crew.await_node(leaving=True)
 
