@@ -5,36 +5,45 @@ A material of five men is built on one core; with it a line is fitted through it
     seconds of a pass = constant + units found x slope
 
 The slope is what a unit costs where partitions stay in the cache, the constant what a pass costs
-that finds nothing.  One of six men, minutes on a core, says what a unit costs when they do not.
-What was found is known here, so no guess about the course of a solution enters.  What it costs to
-ask the workers of a cluster and to wait for them is not measured here, and stays as it is.
+that finds nothing.  What was found is known here, so no guess about the course of a solution
+enters.
+
+What takes minutes is measured only if asked for.  One of six men says what a unit costs where
+partitions do not stay in the cache; once more with two workers, what it costs a worker to take in
+what the other one found.  A material of four men, whose passes are nearly nothing, says what it
+costs to ask one and two workers of a local cluster, where Ray is there, and to wait for them.
 """
 
+import importlib.util
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
 
+from api.hiring import hiring
 from coordinator.build import build
 from coordinator.course import occupied, placed
-from coordinator.model import UNIT_SLOTS, Constants, smaller_slots
+from coordinator.crew import Hire
+from coordinator.model import STEPS, UNIT_SLOTS, Constants, smaller_slots
 from coordinator.request import Committed, Event, Painting, Published, Request, Verified
 from workers.domain import domain_of
 from workers.geometry import PAIRS
 from workers.material import Material, closure
 from workers.table import rows_of
 
-FIVE_MEN, SIX_MEN = Material.parse("KBBvKN"), Material.parse("KRBvKBN")
+FOUR_MEN, FIVE_MEN, SIX_MEN = map(Material.parse, ("KQvKR", "KBBvKN", "KRBvKBN"))
 
 
 class Watched(NamedTuple):
-    """What a build on one core told, and when."""
+    """What a build told, and when; the processor time that it took of this process."""
 
     material: Material
     events: tuple[tuple[float, Event], ...]
+    work: float = 0.0
 
     def passes(self) -> list[Committed]:
         return [e for _, e in self.events if isinstance(e, Committed) and e.passed.depth > 0]
@@ -42,6 +51,13 @@ class Watched(NamedTuple):
     def openings(self) -> list[Committed]:
         """With pass 0 of each winner: the exits are read and the sets opened before it."""
         return [e for _, e in self.events if isinstance(e, Committed) and e.passed.depth == 0]
+
+    def exchanged(self) -> int:
+        return sum(e.exchanged for _, e in self.events if isinstance(e, Committed))
+
+    def waiting(self) -> float:
+        """Seconds of a pass, as a rule, in which no worker is in a step."""
+        return median(e.seconds - max(w.seconds for w in e.work) for e in self.passes())
 
     def painting(self) -> float:
         (begun,), (ended,) = self._times(Painting), self._times(Published)
@@ -55,19 +71,32 @@ class Watched(NamedTuple):
 
 
 def measured(full: bool) -> Constants:
-    """The constants of this machine; those of six men too, if minutes do not matter."""
+    """The constants of this machine; with those that take minutes."""
     with TemporaryDirectory(prefix="kingpair-bench-") as at:
-        found = of_five_men(_watched(Path(at), FIVE_MEN))
-        return of_six_men(_watched(Path(at), SIX_MEN), found) if full else found
+        out = Path(at)
+        found = of_five_men(_watched(out, FIVE_MEN))
+        if full:
+            alone, together = (_watched(out, SIX_MEN, workers) for workers in (1, 2))
+            found = of_two_workers(alone, together, of_six_men(alone, found))
+        if full and importlib.util.find_spec("ray") is not None:
+            found = of_a_cluster(_on_ray(out, 1), _on_ray(out, 2), found)
+    return found
 
 
-def _watched(out: Path, material: Material) -> Watched:
+def _watched(out: Path, material: Material, workers: int = 1, hire: Hire | None = None) -> Watched:
+    """A build in which each worker has a thread."""
     smaller = tuple(m for wave in closure((material,)) for m in wave if m != material)
     build(Request(smaller, out, verify=False), lambda event: None)
     events: list[tuple[float, Event]] = []
-    request = Request((material,), out, threads=1)
-    build(request, lambda event: events.append((time.perf_counter(), event)))
-    return Watched(material, tuple(events))
+    request = Request((material,), out, force=True, workers=workers, grain=1)
+    start = time.process_time()
+    build(request, lambda event: events.append((time.perf_counter(), event)), hire)
+    return Watched(material, tuple(events), time.process_time() - start)
+
+
+def _on_ray(out: Path, workers: int) -> Watched:
+    with hiring("local", workers, workers) as hire:
+        return _watched(out, FOUR_MEN, workers, hire)
 
 
 def of_five_men(seen: Watched) -> Constants:
@@ -80,6 +109,19 @@ def of_six_men(seen: Watched, found: Constants) -> Constants:
     units = rows_of(seen.material) / UNIT_SLOTS
     scan = max(0.0, constant - found.partition * len(PAIRS)) / units
     return _with_the_rest(found._replace(scan=scan, unit=unit), seen)
+
+
+def of_two_workers(alone: Watched, together: Watched, found: Constants) -> Constants:
+    """Both read the smaller tables; all else that two do beyond one is to take in."""
+    more = together.work - alone.work - smaller_slots(alone.material) * found.exit
+    return found._replace(take=max(0.0, more) / together.exchanged())
+
+
+def of_a_cluster(alone: Watched, together: Watched, found: Constants) -> Constants:
+    """From what is waited in the passes of one worker and of two."""
+    one, two = (seen.waiting() / STEPS for seen in (alone, together))
+    worker = max(0.0, two - one)
+    return found._replace(step=max(0.0, one - worker), worker=worker)
 
 
 def _with_the_rest(found: Constants, seen: Watched) -> Constants:

@@ -1,6 +1,7 @@
 """What a build will take on machines that are not here.
 
-    pass       = overhead + units held x scan + units found x unit, over the cores with any to do
+    pass       = overhead + units held x scan + units found x unit, over the cores with any to do,
+                 + what others found, sent and taken in
     exchange   = what a pass finds, once for each worker that holds a copy of its partition
     memory     = sets of a worker's own partitions and their neighbours, and the smaller tables
     domain     = opening + passes + painting + joining + proof
@@ -29,6 +30,7 @@ from workers.threads import chunk_size
 
 UNIT_SLOTS = 512
 NEAR_AXES = 3
+STEPS = 2  # of a pass, in each of which all workers are asked and waited for
 GRAIN = Policy().grain
 
 
@@ -56,9 +58,10 @@ class Constants(NamedTuple):
     near: float = 2.4e-7  # the same where a partition stays in a core's cache, up to five men
     opening: float = 4.5e-10  # a slot, before the first pass of a winner
     exit: float = 7.0e-9  # a slot of a smaller table, read and brought into the larger one's frame
+    take: float = 8.5e-9  # a byte of what another worker found, taken into the copies
     paint: float = 3.0e-9  # a slot of both sides, painted and compressed
     proof: float = 8.0e-9  # a slot of both sides, proved
-    step: float = 2.0e-3  # asking all workers and waiting for them
+    step: float = 2.0e-3  # a step: asking all workers and waiting for them
     worker: float = 1.0e-3  # the same, more for each worker
 
 
@@ -269,9 +272,9 @@ class _Work(NamedTuple):
         unit = c.near if len(self.material.letters) <= NEAR_AXES else c.unit
         units = self.slots / UNIT_SLOTS
         work = len(PAIRS) * c.partition + units * (c.scan + occupied(found.won) * unit)
-        waiting = 2 * (c.step + self.share.workers * c.worker)
-        travelling = size * self.share.copied / self.cluster.network
-        return Pass(work * self.busy + waiting + travelling, size * self.share.copies)
+        waiting = STEPS * (c.step + self.share.workers * c.worker)
+        taken = size * self.share.copied * (c.take / self.cluster.cores + 1 / self.cluster.network)
+        return Pass(work * self.busy + waiting + taken, size * self.share.copies)
 
     def bytes(self, found: Found) -> float:
         """Of the streams of what a pass found."""

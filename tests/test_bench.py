@@ -11,12 +11,20 @@ from terminal import said, told
 from api import bench_service
 from api.bandwidth import Rate, best_of, copy_bandwidth
 from api.bench import run
-from api.bench_constants import FIVE_MEN, Watched, of_five_men
+from api.bench_constants import (
+    FIVE_MEN,
+    FOUR_MEN,
+    SIX_MEN,
+    Watched,
+    of_a_cluster,
+    of_five_men,
+    of_two_workers,
+)
 from api.bench_figures import Figure, peak_of, run_to_end
 from api.bench_streams import some_fens
 from coordinator.course import occupied, placed
-from coordinator.model import Constants
-from coordinator.request import Committed, Painting, Published, Verified
+from coordinator.model import Constants, smaller_slots
+from coordinator.request import Committed, Painting, Published, Verified, Work
 from workers.domain import domain_of
 from workers.errors import CannotBuild
 from workers.fen import parse_fen
@@ -102,6 +110,29 @@ def test_the_constants_are_found_in_passes_that_keep_to_them() -> None:
     found = of_five_men(Watched(FIVE_MEN, tuple(enumerate((*passes, *rest)))))
     assert (found.partition, found.near) == pytest.approx((wanted.partition, wanted.near))
     assert found.unit == wanted.unit
+
+
+def test_what_two_workers_do_beyond_one_is_to_read_and_to_take_in() -> None:
+    wanted = Constants(take=5e-9)
+    passed = Pass(1, 1, 1, True)
+    committed = Committed(Subject(SIX_MEN, Metric.DTC), 0, passed, 2, 1.0, exchanged=3_000_000_000)
+    more = 3e9 * wanted.take + smaller_slots(SIX_MEN) * wanted.exit
+    alone, together = Watched(SIX_MEN, (), 120.0), Watched(SIX_MEN, ((0, committed),), 120.0 + more)
+    assert of_two_workers(alone, together, Constants()).take == pytest.approx(wanted.take)
+
+
+def test_what_is_waited_in_a_pass_is_told_from_what_is_done() -> None:
+    def seen(workers: int, waited: float) -> Watched:
+        work = tuple(Work(0.1 * (w + 1), 0) for w in range(workers))
+        seconds = max(w.seconds for w in work) + waited
+        passes = [
+            Committed(Subject(FOUR_MEN, Metric.DTC), 0, Pass(n, 1, 1, False), 2, seconds, work=work)
+            for n in range(1, 5)
+        ]
+        return Watched(FOUR_MEN, tuple(enumerate(passes)))
+
+    found = of_a_cluster(seen(1, 0.006), seen(2, 0.010), Constants())
+    assert (found.step, found.worker) == pytest.approx((0.001, 0.002))
 
 
 @pytest.mark.slow
