@@ -17,7 +17,7 @@ from workers.store import store_at
 NAMED = 3  # nodes that lack the same; the others are counted
 
 
-class Wanted(NamedTuple):
+class Terms(NamedTuple):
     """What a node must have: our program, the place of the tables; a file there of ours, where the
     place is a directory.
     """
@@ -28,12 +28,12 @@ class Wanted(NamedTuple):
     mark: str
 
 
-def wanted(where: str, mark: str) -> Wanted:
+def terms(where: str, mark: str) -> Terms:
     ours = components()
-    return Wanted(ours["kingpair"], ours["commit"], where, mark)
+    return Terms(ours["kingpair"], ours["commit"], where, mark)
 
 
-def lack(what: Wanted) -> str:
+def lack(what: Terms) -> str:
     """What is wrong with this node, and what to do; nothing, if it is fit."""
     here = components()
     if differs := other(here["kingpair"], here["commit"], what):
@@ -48,7 +48,7 @@ def lack(what: Wanted) -> str:
     return ""
 
 
-def other(version: str, commit: str, what: Wanted) -> str:
+def other(version: str, commit: str, what: Terms) -> str:
     """In what another program differs from ours, and what to do; nothing, if it may be ours."""
     if version != what.version:
         return _instead(version, what.version, "version")

@@ -24,7 +24,7 @@ import ray
 from ray.exceptions import ActorUnschedulableError, RayActorError
 
 from api.ray_cluster import line
-from api.ray_holdings import Holding, process
+from api.ray_holdings import Holding, give_back, process
 from api.ray_roster import Roster
 from coordinator.commands import Call, Create, Lose, Release, Seal, Task, Win
 from coordinator.crew import Site, lease
@@ -63,7 +63,7 @@ class Limits(NamedTuple):
 
 
 class Post(NamedTuple):
-    """A worker's process, what it is a part of, and its memory."""
+    """A worker's process, the part of a node that it is on, and its memory."""
 
     actor: Any
     holding: Holding
@@ -272,8 +272,7 @@ class RayCrew:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for holding in self._held.values():
-            holding.give_back()
+        give_back(self._held.values(), is_awaited=kind is None)
         self._roster.close()
 
 

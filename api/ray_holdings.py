@@ -12,14 +12,17 @@ brought to one process to spare: for the next domain, and for the next incarnati
 
 A spare is nobody's.  That one has died is noticed by whoever would take it, and costs the start
 that it was to save.  It has BASE bytes of the part, which are offered to no worker; one that keeps
-more is ended.  Nothing here outlives the crew.
+more is ended, and of several all but one, at the next look.  Nothing here outlives the crew.
 """
 
 import time
+from collections import Counter
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 import ray
+from ray._private.state import available_resources_per_node
 from ray.exceptions import RayError
 from ray.util.placement_group import placement_group, remove_placement_group
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -32,6 +35,7 @@ from coordinator.plan import BASE
 NODE_LABEL = "ray.io/node-id"
 KEEP_SECONDS = 10.0  # a part where nobody works
 START_SECONDS = 60.0
+FREE_SECONDS = 1.0
 SIGN_SECONDS = 1.0  # for a spare to say that it lives; it takes a millisecond
 
 
@@ -78,9 +82,9 @@ class Holding:
     """A part of a node, from when it is taken until it is given back."""
 
     def __init__(self, place: Place, site: Site) -> None:
-        self._site, self._on, part = site, place.machine, place.part
+        self.place, self._site, part = place, site, place.part
         bundle = {"CPU": part.cores, "memory": part.memory + BASE}
-        self.room = placement_group([bundle], bundle_label_selector=[{NODE_LABEL: self._on}])
+        self.room = placement_group([bundle], bundle_label_selector=[{NODE_LABEL: place.machine}])
         self._working: list[Any] = []
         self._spares: list[Spare] = []  # who rested last comes first
         self._left = time.monotonic()
@@ -139,7 +143,28 @@ class Holding:
         return None
 
     def _start(self) -> Any:
-        return REMOTE.options(scheduling_strategy=on(self._on)).remote(self._site)
+        return REMOTE.options(scheduling_strategy=on(self.place.machine)).remote(self._site)
+
+
+def give_back(held: Collection[Holding], is_awaited: bool) -> None:
+    """All of them; and wait, but not for long, until whoever comes next can see that they are free:
+    Ray takes a tenth of a second.
+    """
+    places = {holding.place for holding in held}
+    for holding in held:
+        holding.give_back()
+    end = time.monotonic() + FREE_SECONDS
+    while is_awaited and not _are_free(places) and time.monotonic() < end:
+        time.sleep(FREE_SECONDS / 100)
+
+
+def _are_free(places: Iterable[Place]) -> bool:
+    """Those that are on nodes that are there."""
+    cores = Counter[str]()
+    for machine, part in places:
+        cores[machine] += part.cores
+    free = available_resources_per_node()
+    return all(free[m].get("CPU", 0) >= cores[m] for m in cores.keys() & free.keys())
 
 
 def on(machine: str) -> NodeAffinitySchedulingStrategy:

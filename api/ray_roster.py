@@ -13,7 +13,7 @@ from typing import Any
 import ray
 from ray._private.state import available_resources_per_node
 
-from api.fitness import lack, said, wanted
+from api.fitness import lack, said, terms
 from api.ray_cluster import line
 from api.ray_holdings import Place, on
 from coordinator.crew import Site
@@ -93,7 +93,7 @@ class Roster:
     def _ask(self, alive: dict[str, Any]) -> None:
         for node in alive.keys() - self._fit - self._asked.keys() - self._unfit.keys():
             if alive[node]["Resources"].get("CPU", 0) >= 1:
-                what = wanted(self._where, str(self._mark or ""))
+                what = terms(self._where, str(self._mark or ""))
                 asked = _LACK.options(scheduling_strategy=on(node)).remote(what)
                 self._asked[node] = asked, time.monotonic()
 

@@ -22,6 +22,7 @@ from raylets import QUICK, Happening
 from api.ray_cluster import connected
 from coordinator.build import build
 from coordinator.crew import Site
+from coordinator.domains import Node
 from coordinator.request import Request
 from workers.material import Material
 
@@ -67,10 +68,14 @@ def start_host(number: int) -> "subprocess.Popen[bytes]":
     return subprocess.Popen([*alone, *RAY, "1", *SMALL, *where], stdout=subprocess.DEVNULL)
 
 
-def addresses() -> dict[str, str]:
-    """Of the nodes that build, by name."""
-    alive = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
-    return {node["NodeID"]: node["NodeManagerAddress"] for node in alive}
+def address_of(part: Node) -> str:
+    """Of the node that a part is of."""
+    return part.name.partition("-")[0]
+
+
+def building() -> int:
+    """How many nodes there are that build."""
+    return sum(bool(node["Alive"] and node["Resources"].get("CPU")) for node in ray.nodes())
 
 
 def await_hosts(hosts: "dict[int, subprocess.Popen[bytes]]") -> None:
@@ -78,7 +83,7 @@ def await_hosts(hosts: "dict[int, subprocess.Popen[bytes]]") -> None:
     that it was given up.
     """
     end = time.monotonic() + WAIT_SECONDS
-    while len(addresses()) != len(hosts):
+    while building() != len(hosts):
         assert time.monotonic() < end, f"waited for {len(hosts)} hosts"
         for number, host in hosts.items():
             if host.poll() is not None:
@@ -87,7 +92,7 @@ def await_hosts(hosts: "dict[int, subprocess.Popen[bytes]]") -> None:
 
 
 def cut_off(crew: Happening) -> None:
-    number = addresses()[crew.nodes[0].name.partition(".")[0]].rpartition(".")[2]
+    number = address_of(crew.nodes[0]).rpartition(".")[2]
     run("ip", "link", "set", f"v{number}", "down")
     crew.noticed.append(number)
 
@@ -114,10 +119,7 @@ def main(out: Path) -> None:
         run("ip", "link", "set", f"v{number}", "up")
         await_hosts(hosts)
         built(out / "back", 3, crews)
-        there = addresses()
-        print(
-            "\nback", *sorted(there[n.name.partition(".")[0]] for n in crews[1].nodes), flush=True
-        )
+        print("\nback", *sorted(map(address_of, crews[1].nodes)), flush=True)
     os._exit(0)  # what still runs ends with this namespace
 
 

@@ -3,8 +3,9 @@
     python spares.py OUT
 
 Prints a line for each build: its name, how many workers were lost, how many there were, in how many
-processes, whether the last of these was the one to spare, and whether somebody else had a core
-before the end.  To be run where only loopback is, among no processes but its own.
+processes, how many cores the next build would find, whether the last process was the one to spare,
+and whether somebody else had a core before the end.  To be run where only loopback is, among no
+processes but its own.
 """
 
 import os
@@ -126,12 +127,14 @@ def built(
         print(f"\n{out.name} {error}", flush=True)
         return
     (crew,) = crews
+    with RayCrew(Site("", compact=False), 1, LIMITS) as next_one:
+        free = sum(node.cores for node in next_one.nodes)
     until(lambda: not titled(b"ray::Actor"))
     for each in crew.asked:
         ray.get(each, timeout=LIMIT_SECONDS)
     taken_over = crew.processes[-1] == crew.spared
-    said = (len(crew.lost), len(crew.processes), len(set(crew.processes)), taken_over, *crew.found)
-    print(f"\n{out.name}", *said, flush=True)
+    said = (len(crew.lost), len(crew.processes), len(set(crew.processes)), free, taken_over)
+    print(f"\n{out.name}", *said, *crew.found, flush=True)
 
 
 def kill_a_worker(crew: Observed) -> None:

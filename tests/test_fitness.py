@@ -4,19 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from api.fitness import Wanted, lack, other, said, wanted
+from api.fitness import Terms, lack, other, said, terms
 
-OURS = Wanted("1.0", "0123456789ab", "", "")
+OURS = Terms("1.0", "0123456789ab", "", "")
 
 
 def test_a_node_like_this_machine_is_fit(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     mark.touch()
-    assert lack(wanted(str(tmp_path), str(mark))) == ""
+    assert lack(terms(str(tmp_path), str(mark))) == ""
 
 
 def test_a_directory_that_a_node_does_not_share_is_said_with_what_to_do() -> None:
-    assert lack(wanted("/shared", "/nowhere/mark")).startswith("cannot write /shared; build to a")
+    assert lack(terms("/shared", "/nowhere/mark")).startswith("cannot write /shared; build to a")
 
 
 @pytest.mark.parametrize(
