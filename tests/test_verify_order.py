@@ -103,35 +103,43 @@ def number(squares: Squares) -> int:
 
 
 @pytest.mark.parametrize("level", _kernels.levels())
-@pytest.mark.parametrize("kind", [np.int8, np.int16])
-@pytest.mark.parametrize(("name", "last"), [("KBBvKB", 0), ("KBBvKB", 2), ("KRBvKN", 1)])
+@pytest.mark.parametrize(
+    ("name", "last", "kind"),
+    [
+        *product(["KBBvKB"], [0, 2], [np.int8, np.int16]),
+        *product(["KRBvKN"], [1], [np.int8, np.int16]),
+        ("KNNvKNN", 3, np.int8),  # the last man like the one before him, and a captive
+    ],
+)
 def test_where_captor_and_captive_meet_the_slot_holds_what_is_left(
     name: str, last: int, kind: Any, level: str
 ) -> None:
     _kernels.use_level(level)
     men, chance, pair = men_of(name), np.random.default_rng(1), pair_of_kings(diagonal=False)
     kernel, key = _kernels.Verifier(men, False, last), np.dtype(f"u{np.dtype(kind).itemsize}")
-    worths = {man: worths_of(men, men.index(man), chance, key) for man in men}
+    count = len(men)
+    worths = {man: worths_of(men, men.index(man), pair, chance, key) for man in men}
     left = [worths[man] for man in men]
     for side in (0, 1):
-        keys = np.zeros(64**3, key)
-        kernel.quiet(pair, side, np.ones(64**3, kind), keys, left)
-        held = np.moveaxis(keys.reshape((64,) * 3), -1, last)
+        keys = np.zeros(64**count, key)
+        kernel.quiet(pair, side, np.ones(64**count, kind), keys, left)
+        held = np.moveaxis(keys.reshape((64,) * count), -1, last)
         for captive, squares in meetings(men, side, chance):
-            others = squares[:captive] + squares[captive + 1 :]
             # In the kernel's order, as the smaller table's values come to be.
-            order = [i for i in [*range(last), *range(last + 1, 3), last] if i != captive]
+            order = [i for i in [*range(last), *range(last + 1, count), last] if i != captive]
             there = number(tuple(squares[i] for i in order))
-            assert len(set(others)) == len(others)
-            assert held[squares] == left[captive][64**2 * pair + there], (captive, squares)
+            assert held[squares] == left[captive][64 ** (count - 1) * pair + there]
 
 
 def worths_of(
-    men: list[tuple[str, int]], captive: int, chance: Any, key: np.dtype[Any]
+    men: list[tuple[str, int]], captive: int, pair: int, chance: Any, key: np.dtype[Any]
 ) -> NDArray[np.unsignedinteger[Any]]:
-    """What it could be worth to take a man: the same whichever of two like men stands where."""
+    """What it could be worth to take a man in a partition, whichever of like men stands where."""
     others = [man for i, man in enumerate(men) if i != captive]
-    worths = chance.integers(1, 120, (len(PAIRS), 64, 64), key)
-    if others[0] == others[1]:
-        worths = np.maximum(worths, worths.transpose(0, 2, 1))
-    return np.ascontiguousarray(worths.ravel())
+    here = chance.integers(1, 120, (64,) * len(others), key)
+    for man, (one, other) in enumerate(pairwise(others)):
+        if one == other:
+            here = np.maximum(here, here.swapaxes(man, man + 1))
+    worths = np.zeros((len(PAIRS), here.size), key)
+    worths[pair] = here.ravel()
+    return worths.ravel()

@@ -181,35 +181,7 @@ inline int lane_of(int bit) {
 
 // ---- moving over the board ---------------------------------------------------------------------------------------------
 
-template <class Key>
-using Rank = std::conditional_t<sizeof(Key) == 1, uint8_t __attribute__((vector_size(8))),
-                                uint16_t __attribute__((vector_size(16)))>;
-
-template <class Key>
-inline Rank<Key> rank_of_board(const Key* board, int rank) {
-    Rank<Key> keys;
-    std::memcpy(&keys, board + 8 * rank, sizeof keys);
-    return keys;
-}
-
 // Every file gets what stands DF files from it, 0 off the board.
-template <int DF>
-inline Rank<uint8_t> along(Rank<uint8_t> rank) {
-    uint64_t word;
-    std::memcpy(&word, &rank, sizeof word);
-    if constexpr (DF > 0) word >>= 8 * DF;
-    if constexpr (DF < 0) word <<= -8 * DF;
-    std::memcpy(&rank, &word, sizeof word);
-    return rank;
-}
-
-template <int DF>
-inline Rank<uint16_t> along(Rank<uint16_t> rank) {
-    constexpr auto from = [](int file) { return file + DF >= 0 && file + DF < 8 ? file + DF : 8; };
-    return __builtin_shufflevector(rank, Rank<uint16_t>{}, from(0), from(1), from(2), from(3), from(4), from(5),
-                                   from(6), from(7));
-}
-
 template <int DF>
 inline Strip<uint8_t> along(const Strip<uint8_t>& strip) {
     return each([](auto part) {
@@ -220,61 +192,22 @@ inline Strip<uint8_t> along(const Strip<uint8_t>& strip) {
     }, strip);
 }
 
+// The lane DF files from one, or the one that is none.
+template <int DF>
+constexpr int beside(int lane, int none) {
+    return lane % 8 + DF >= 0 && lane % 8 + DF < 8 ? lane + DF : none;
+}
+
+template <int DF, int... Lane>
+inline Strip<uint16_t> along(const Strip<uint16_t>& strip, std::integer_sequence<int, Lane...>) {
+    return each([](auto part) {
+        return __builtin_shufflevector(part, Register<uint16_t>{}, beside<DF>(Lane, sizeof...(Lane))...);
+    }, strip);
+}
+
 template <int DF>
 inline Strip<uint16_t> along(const Strip<uint16_t>& strip) {
-    Rank<uint16_t> rank[8];
-    std::memcpy(rank, &strip, sizeof strip);
-    for (auto& r : rank) r = along<DF>(r);
-    return load<uint16_t>(reinterpret_cast<const uint16_t*>(rank));
-}
-
-// What each square is worth to the last man if it moves there, with empty ranks on both sides, and where he can pass.
-template <class Key>
-struct Worths {
-    Key board[16 + 64 + 16];
-    alignas(64) Key open[64];
-
-    const Key* at() const { return board + 16; }
-};
-
-// The best that a slider reaches along the ranks.
-template <int DF, class Key>
-inline Strip<Key> slid_along(const Worths<Key>& w) {
-    const Strip<Key> at = load<Key>(w.at()), open = load<Key>(w.open);
-    Strip<Key> best{};
-    for (int step = 0; step < 7; ++step) best = along<DF>(larger(at, best & open));
-    return best;
-}
-
-// The best that a slider reaches in a direction that leaves its rank: one rank after another.
-template <int DF, int DR, class Key>
-inline void slid_across(const Worths<Key>& w, Rank<Key>* best) {
-    Rank<Key> reached{};
-    for (int rank = DR > 0 ? 6 : 1; rank >= 0 && rank < 8; rank -= DR) {
-        const Rank<Key> at = rank_of_board(w.at(), rank + DR), passing = reached & rank_of_board(w.open, rank + DR);
-        reached = along<DF>(at > passing ? at : passing);
-        best[rank] = best[rank] > reached ? best[rank] : reached;
-    }
-}
-
-template <class Key>
-inline Strip<Key> by_slider(Kind kind, const Strip<Key>& at, const Strip<Key>& open) {
-    Worths<Key> w{};
-    store<Key>(w.board + 16, at);
-    store<Key>(w.open, open);
-    Rank<Key> across[8] = {};
-    if (kind != Kind::bishop) {
-        slid_across<0, 1>(w, across);
-        slid_across<0, -1>(w, across);
-    }
-    if (kind != Kind::rook) {
-        slid_across<1, 1>(w, across);
-        slid_across<-1, 1>(w, across);
-        slid_across<1, -1>(w, across);
-        slid_across<-1, -1>(w, across);
-    }
-    const Strip<Key> best = load<Key>(reinterpret_cast<const Key*>(across));
-    return kind == Kind::bishop ? best : larger(best, larger(slid_along<1>(w), slid_along<-1>(w)));
+    return along<DF>(strip, std::make_integer_sequence<int, REGISTER / sizeof(uint16_t)>());
 }
 
 // Every rank gets what stands DR ranks from it, 0 off the board.
@@ -297,9 +230,35 @@ inline Strip<Key> across(const Strip<Key>& strip) {
     return out;
 }
 
+// The best that a slider reaches in a direction, going by what each square is worth to him if he moves there, and where
+// he can pass: of one step, of two, of four, of eight.
+template <int DF, int DR, class Key>
+inline Strip<Key> slid(const Strip<Key>& at, const Strip<Key>& open) {
+    Strip<Key> best = along<DF>(across<DR>(at)), passing = along<DF>(across<DR>(open));
+    best = larger(best, passing & along<DF>(across<DR>(best)));
+    passing = passing & along<DF>(across<DR>(passing));
+    best = larger(best, passing & along<2 * DF>(across<2 * DR>(best)));
+    passing = passing & along<2 * DF>(across<2 * DR>(passing));
+    return larger(best, passing & along<4 * DF>(across<4 * DR>(best)));
+}
+
 template <class Key>
-inline Strip<Key> by_knight(const Strip<Key>& w) {
-    const Strip<Key> twos = larger(across<2>(w), across<-2>(w)), ones = larger(across<1>(w), across<-1>(w));
+inline Strip<Key> by_slider(Kind kind, const Strip<Key>& at, const Strip<Key>& open) {
+    Strip<Key> best{};
+    if (kind != Kind::bishop) {
+        best = larger(slid<1, 0>(at, open), slid<-1, 0>(at, open));
+        best = larger(best, larger(slid<0, 1>(at, open), slid<0, -1>(at, open)));
+    }
+    if (kind != Kind::rook) {
+        best = larger(best, larger(slid<1, 1>(at, open), slid<-1, 1>(at, open)));
+        best = larger(best, larger(slid<1, -1>(at, open), slid<-1, -1>(at, open)));
+    }
+    return best;
+}
+
+template <class Key>
+inline Strip<Key> by_knight(const Strip<Key>& at) {
+    const Strip<Key> twos = larger(across<2>(at), across<-2>(at)), ones = larger(across<1>(at), across<-1>(at));
     return larger(larger(along<1>(twos), along<-1>(twos)), larger(along<2>(ones), along<-2>(ones)));
 }
 

@@ -136,10 +136,11 @@ Findings check(const Men& men, int pair, int mover, const Value* values, const S
     Findings found{0, 0, 0, {-1, 0, 0, 0}};
     size_t plane = SIZE_MAX;
     for (size_t strip = 0; strip < men.strips(); ++strip) {
+        const uint64_t own = standing.own_lanes(strip);
+        if (!own) continue;
         const Placing placing = partition.placing(strip);
         if (!placing.apart) continue;
-        const uint64_t placed = ~placing.occupied & standing.own_lanes(strip);
-        if (!placed) continue;
+        const uint64_t placed = ~placing.occupied & own;
         const uint64_t legal = placed & partition.legal(placing, mover);
         found.placed += static_cast<uint64_t>(__builtin_popcountll(placed));
         found.legal += static_cast<uint64_t>(__builtin_popcountll(legal));
