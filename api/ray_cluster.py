@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import ray
-from ray._private import ray_constants
+from ray._private import ray_constants, worker
 
 from api.head import reached
 from workers.errors import CannotBuild
@@ -53,10 +53,24 @@ def connected(where: str, cores: int, store: int = STORE_BYTES) -> Iterator[None
                 "(RAY_AUTH_TOKEN) and the same versions of Ray and Python"
             ) from error
     try:
-        yield
+        with _unprinted():
+            yield
     finally:
         with _handlers_kept():
             ray.shutdown()
+
+
+@contextmanager
+def _unprinted() -> Iterator[None]:
+    """Whatever Ray is told, it prints a page on standard output when a process dies.  That is for
+    what was asked for; who was lost, and why, is told by the build.
+    """
+    printing = worker.print_to_stdstream
+    worker.print_to_stdstream = lambda *said, **how: None
+    try:
+        yield
+    finally:
+        worker.print_to_stdstream = printing
 
 
 def line(error: BaseException) -> str:
