@@ -24,8 +24,9 @@ While one king stays where it is, the moves of the other stay within one of ten 
 Each column is needed twice, to be verified and as successors of the other: a table of up to five
 men is kept until then, a larger one read twice.
 
-Cost: 1 to 3 ns a row and thread for five men, of which 0.4 ns to read it, and less than building
-for each of their materials; twice that for six men.  0.3 GB held for five men, 1.8 GB for six.
+Cost: 1 to 3 ns a row and thread for five men, of which 0.3 to 0.8 to read it, and less than
+building for each of their materials; twice that for six men.  0.3 GB held for five men, 1.8 GB
+for six.
 """
 
 import time

@@ -1,7 +1,7 @@
 // The verifier's kernels: which positions are legal, what their successors are worth, and whether that is what their
 // values say.
 //
-// Cost: for each strip a load and one or two operations for every move of the men but the last, some forty for each
+// Cost: for each strip a load and one or two operations for every move of the men but the last, some twenty for each
 // direction of a slider that is last. What is waited for are the strips that the king enters, most of which have left
 // the nearer caches since they were made.
 
