@@ -176,10 +176,14 @@ Standing standing_for(const Men& men, bool diagonal) {
     const Slots slots(men), rows(in_rows(men));
     if (!diagonal && !slots.like_men()) return {};
     Standing found{std::vector<uint32_t>(men.slots()), std::vector<uint64_t>(men.strips()), {}, slots.last_is_like()};
-    for (size_t slot = 0; slot < men.slots(); ++slot) {
-        const uint32_t row = rows.of(squares_of(men, men.row_of(slot)).data(), diagonal);
-        found.slot[slot] = static_cast<uint32_t>(men.slot_of(row));
-        if (found.slot[slot] == slot) found.own[slot / 64] |= bit(slot & 63);
+    for (size_t slot = 0; slot < men.slots(); slot += 64) {
+        auto squares = squares_of(men, men.row_of(slot));
+        uint8_t& last = squares[static_cast<size_t>(men.outer() - men.behind)];
+        for (last = 0; last < 64; ++last) {
+            const size_t stands = men.slot_of(rows.of(squares.data(), diagonal));
+            found.slot[slot + last] = static_cast<uint32_t>(stands);
+            if (stands == slot + last) found.own[slot / 64] |= bit(last);
+        }
     }
     Men outer = men;
     --outer.count;
