@@ -19,6 +19,7 @@ read off when it is asked for.
 """
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -144,7 +145,8 @@ class Captive:
     def __init__(self, smaller: Domain, legal: Words, values: Values | None) -> None:
         self._size, self._slots = smaller.words, smaller.slots
         self._legal, self._values = legal, values
-        self._present = [np.unique(part) for part in self._parts()]
+        self._least = [int(part.min()) for part in self._parts()]
+        self._most = [int(part.max()) for part in self._parts()]
         self._equal: dict[int, Marked] = {}
 
     def _parts(self) -> Iterator[Values]:
@@ -154,7 +156,12 @@ class Captive:
 
     def deepest(self, sign: int) -> int:
         """The largest n for which a value is n (sign 1) or -n (sign -1)."""
-        return max((int((sign * values).max()) for values in self._present), default=0)
+        return max((sign * value for value in (*self._least, *self._most)), default=0)
+
+    @cached_property
+    def _present(self) -> list[Values]:
+        """The values in each partition, once each."""
+        return [np.unique(part) for part in self._parts()]
 
     def all(self) -> Marked:
         return self._legal, np.ones(len(PAIRS), np.uint8)
@@ -175,7 +182,7 @@ class Captive:
         for pair, values in enumerate(self._parts()):
             at, words = pair * self._size, self._slots // 64
             _kernels.signs(values, won[at : at + words], lost[at : at + words])
-            marks[:, pair] = (self._present[pair] > 0).any(), (self._present[pair] < 0).any()
+            marks[:, pair] = self._most[pair] > 0, self._least[pair] < 0
         return (won, marks[0]), (lost, marks[1])
 
     def equal(self, value: int) -> Marked | None:
