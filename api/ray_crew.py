@@ -272,7 +272,8 @@ class RayCrew:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        give_back(self._held.values(), is_awaited=kind is None)
+        # Whoever is interrupted is not to wait; after a failure the next build may come at once.
+        give_back(self._held.values(), is_awaited=kind is None or issubclass(kind, Exception))
         self._roster.close()
 
 

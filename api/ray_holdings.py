@@ -35,7 +35,7 @@ from coordinator.plan import BASE
 NODE_LABEL = "ray.io/node-id"
 KEEP_SECONDS = 10.0  # a part where nobody works
 START_SECONDS = 60.0
-FREE_SECONDS = 1.0
+FREE_SECONDS = 3.0
 SIGN_SECONDS = 1.0  # for a spare to say that it lives; it takes a millisecond
 
 
@@ -155,7 +155,7 @@ def give_back(held: Collection[Holding], is_awaited: bool) -> None:
         holding.give_back()
     end = time.monotonic() + FREE_SECONDS
     while is_awaited and not _are_free(places) and time.monotonic() < end:
-        time.sleep(FREE_SECONDS / 100)
+        time.sleep(0.01)
 
 
 def _are_free(places: Iterable[Place]) -> bool:
