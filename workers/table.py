@@ -233,6 +233,10 @@ class Table:
         if name != self.path.name:
             raise ForeignTable(f"{self.path}: holds {name[:-6]}, not what its name says; rename it")
 
+    def again(self) -> "Table":
+        """The same file with readers of its own, for another thread; it is mapped once."""
+        return Table(self.path, self._file)
+
     def check(self) -> None:
         """Raise DamagedTable unless every byte of the file is the one that was written."""
         footer = self._footer

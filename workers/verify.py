@@ -284,7 +284,7 @@ class Verification:
 
 def _readers(table: Table, threads: Threads) -> Pool[Table]:
     """One for each thread: a reader of Arrow is not promised to bear two at once."""
-    return threads.pool(lambda: Table(table.path))
+    return threads.pool(table.again)
 
 
 def _last(men: Sequence[tuple[str, int]]) -> int:
