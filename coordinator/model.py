@@ -61,8 +61,8 @@ class Constants(NamedTuple):
     take: float = 8.5e-9  # a byte of what another worker found, taken into the copies
     paint: float = 3.0e-9  # a slot of both sides, painted and compressed
     proof: float = 8.0e-9  # a slot of both sides, proved
-    step: float = 2.0e-3  # a step: asking all workers and waiting for them
-    worker: float = 1.0e-3  # the same, more for each worker
+    step: float = 7.0e-4  # a step: asking all workers and waiting for them
+    worker: float = 8.0e-4  # the same, more for each worker
 
 
 class Pass(NamedTuple):
