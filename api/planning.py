@@ -5,7 +5,7 @@ what is there already, and whether it fits.
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from itertools import chain, groupby
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -92,8 +92,7 @@ def _material(entry: Entry, threads: int) -> Json:
 
 
 def _waves(wanted: Wanted) -> list[list[str]]:
-    every = [m for wave in waves(parsed(wanted.materials)) for m in wave]
-    return [[str(m) for m in wave] for _, wave in groupby(every, key=lambda m: m.men)]
+    return [[str(m) for m in wave] for wave in waves(parsed(wanted.materials))]
 
 
 def _totals(entries: Sequence[Entry], threads: int) -> Json:

@@ -12,12 +12,14 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from api.ray_cluster import connected
 from api.ray_crew import Limits, RayCrew
 from coordinator.build import build
-from coordinator.commands import Call, Task
+from coordinator.commands import Call, Task, Win
 from coordinator.crew import Site
 from coordinator.events import Event, WorkerLost
 from coordinator.request import Request
@@ -51,6 +53,25 @@ class HarmedCrew(RayCrew):
         if isinstance(event, WorkerLost):
             self.noticed.append("silence" if "no sign of life" in event.reason else "death")
         return event
+
+
+class Happening(RayCrew):
+    """Lets something happen once, in the middle of a pass of such a depth."""
+
+    depth = DEPTH
+
+    def __init__(
+        self, site: Site, workers: int | None, limits: Limits, happen: Callable[[Any], None]
+    ) -> None:
+        super().__init__(site, workers, limits)
+        self._happen: Callable[[Any], None] | None = happen
+
+    def do(self, call: Call, task: Task) -> None:
+        super().do(call, task)
+        is_time = isinstance(task, Win) and task.depth == self.depth
+        if is_time and call.domain == "KQvKR.dtc" and (happen := self._happen):
+            self._happen = None
+            happen(self)
 
 
 def at_work(crew: RayCrew) -> list[int]:

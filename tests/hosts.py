@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 import ray
-from raylets import QUICK, Happening
+from raylets import QUICK, Noticing
 
 from api.ray_cluster import connected
 from coordinator.build import build
@@ -91,15 +91,15 @@ def await_hosts(hosts: "dict[int, subprocess.Popen[bytes]]") -> None:
         time.sleep(0.1)
 
 
-def cut_off(crew: Happening) -> None:
+def cut_off(crew: Noticing) -> None:
     number = address_of(crew.nodes[0]).rpartition(".")[2]
     run("ip", "link", "set", f"v{number}", "down")
     crew.noticed.append(number)
 
 
-def built(out: Path, workers: int, crews: list[Happening]) -> None:
-    def hire(site: Site, tables: object) -> Happening:
-        crews.append(Happening(site, workers, lambda crew: None if crews[1:] else cut_off(crew)))
+def built(out: Path, workers: int, crews: list[Noticing]) -> None:
+    def hire(site: Site, tables: object) -> Noticing:
+        crews.append(Noticing(site, workers, lambda crew: None if crews[1:] else cut_off(crew)))
         return crews[-1]
 
     request = Request((Material.parse("KQvKR"),), out, workers=workers, grain=1)
@@ -110,7 +110,7 @@ def main(out: Path) -> None:
     join_hosts()
     start_head()
     hosts = {number: start_host(number) for number in HOSTS}
-    crews: list[Happening] = []
+    crews: list[Noticing] = []
     with connected(f"{HEAD}:6379", 1):
         await_hosts(hosts)
         built(out / "cut", 2, crews)

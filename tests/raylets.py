@@ -21,13 +21,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from clustered import at_work
+from clustered import Happening, at_work
 from ray.cluster_utils import Cluster
 
 from api.ray_cluster import connected
-from api.ray_crew import Limits, RayCrew
+from api.ray_crew import Limits
 from coordinator.build import build
-from coordinator.commands import Call, Task, Win
 from coordinator.crew import Site
 from coordinator.events import Damaged, Event, NodeLeft, NodesJoined, WorkerLost
 from coordinator.request import Event as Told
@@ -35,7 +34,6 @@ from coordinator.request import Request, Restaffed
 from workers.errors import CannotBuild
 from workers.material import Material
 
-DEPTH = 20  # of the pass in which it happens
 LIMIT_SECONDS = 60.0
 QUICK = {
     "health_check_initial_delay_ms": 0,
@@ -46,20 +44,14 @@ QUICK = {
 NODE = {"num_cpus": 1, "object_store_memory": 100 << 20}
 
 
-class Happening(RayCrew):
-    """Lets something happen once, in the middle of a pass."""
+class Noticing(Happening):
+    """Knows what was told of nodes, workers and logs."""
 
-    def __init__(self, site: Site, workers: int | None, happen: Callable[["Happening"], None]):
-        super().__init__(site, workers, Limits())
-        self._happen: Callable[[Happening], None] | None = happen
+    depth = 20
+
+    def __init__(self, site: Site, workers: int | None, happen: Callable[["Noticing"], None]):
+        super().__init__(site, workers, Limits(), happen)
         self.noticed: list[str] = []
-
-    def do(self, call: Call, task: Task) -> None:
-        super().do(call, task)
-        is_time = isinstance(task, Win) and task.depth == DEPTH and call.domain == "KQvKR.dtc"
-        if is_time and (happen := self._happen):
-            self._happen = None
-            happen(self)
 
     def next(self) -> Event:
         event = super().next()
@@ -93,8 +85,8 @@ def titled(title: bytes) -> list[int]:
     return sorted(found)
 
 
-def lose_a_raylet(cluster: Cluster) -> Callable[[Happening], None]:
-    def happen(crew: Happening) -> None:
+def lose_a_raylet(cluster: Cluster) -> Callable[[Noticing], None]:
+    def happen(crew: Noticing) -> None:
         used = re.fullmatch(r".*-(\w+)\.\d+", crew.nodes[0].name)
         assert used
         (lost,) = [node for node in cluster.worker_nodes if node.node_id.startswith(used[1])]
@@ -104,16 +96,16 @@ def lose_a_raylet(cluster: Cluster) -> Callable[[Happening], None]:
     return happen
 
 
-def join(cluster: Cluster) -> Callable[[Happening], None]:
-    def happen(crew: Happening) -> None:
+def join(cluster: Cluster) -> Callable[[Noticing], None]:
+    def happen(crew: Noticing) -> None:
         cluster.add_node(**NODE)
         crew.await_node()
 
     return happen
 
 
-def damage(out: Path) -> Callable[[Happening], None]:
-    def happen(crew: Happening) -> None:
+def damage(out: Path) -> Callable[[Noticing], None]:
+    def happen(crew: Noticing) -> None:
         log = next((out / ".KQvKR.dtc.build").glob("*.0.log"))
         with open(log, "r+b") as file:
             file.seek(log.stat().st_size // 2)
@@ -125,12 +117,12 @@ def damage(out: Path) -> Callable[[Happening], None]:
     return happen
 
 
-def run(out: Path, workers: int | None, happen: Callable[[Happening], None]) -> None:
-    crews: list[Happening] = []
+def run(out: Path, workers: int | None, happen: Callable[[Noticing], None]) -> None:
+    crews: list[Noticing] = []
     told: list[str] = []
 
-    def hire(site: Site, tables: object) -> Happening:
-        crews.append(Happening(site, workers, happen))
+    def hire(site: Site, tables: object) -> Noticing:
+        crews.append(Noticing(site, workers, happen))
         return crews[-1]
 
     def listen(event: Told) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import ray
-from clustered import DEPTH, at_work
+from clustered import Happening, at_work
 from hindered import tenants
 from raylets import titled
 from services import until
@@ -26,7 +26,7 @@ from api.ray_cluster import connected
 from api.ray_crew import Key, Limits, RayCrew
 from api.ray_holdings import process
 from coordinator.build import build
-from coordinator.commands import Call, Create, Task, Win
+from coordinator.commands import Call, Create, Task
 from coordinator.crew import Site
 from coordinator.events import Event, LeaseExpired, WorkerLost
 from coordinator.request import Request
@@ -40,14 +40,13 @@ LEASE_SECONDS = 15.0
 SMALLER = ("KQvK.dtc.arrow", "KRvK.dtc.arrow")
 
 
-class Observed(RayCrew):
-    """Knows the process of each worker, and lets something happen in the middle of a pass."""
+class Observed(Happening):
+    """Knows the process of each worker, and which of them were lost."""
 
     limits = LIMITS
 
     def __init__(self, site: Site, happen: Callable[["Observed"], None]) -> None:
-        super().__init__(site, 1, self.limits)
-        self._happen: Callable[[Observed], None] | None = happen
+        super().__init__(site, 1, self.limits, happen)
         self.processes: list[int] = []
         self.spared = 0
         self.lost: set[Key] = set()
@@ -59,10 +58,6 @@ class Observed(RayCrew):
         if isinstance(task, Create):
             worker = self._posts[call.domain, call.incarnation, call.worker]
             self.processes.append(worker.process())
-        is_time = isinstance(task, Win) and task.depth == DEPTH and call.domain == "KQvKR.dtc"
-        if is_time and (happen := self._happen):
-            self._happen = None
-            happen(self)
 
     def next(self) -> Event:
         event = super().next()
