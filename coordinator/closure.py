@@ -126,7 +126,7 @@ def described(request: Request, subject: Subject, cores: int) -> Domain:
     many as its node has cores.
     """
     material, metric = subject
-    fixed, a_set = memory_of(estimate(material, cores, metric), metric)
+    fixed, own, copy = memory_of(estimate(material, cores, metric), metric)
     sides = ((STRONGER, material.stronger), (WEAKER, material.weaker))
     return Domain(
         str(subject),
@@ -138,8 +138,8 @@ def described(request: Request, subject: Subject, cores: int) -> Domain:
         threads=-(-len(PAIRS) // chunk_size(len(material.letters))),
         together=_together(request, material),
         base=fixed,
-        held=a_set,
-        copied=a_set,
+        held=own,
+        copied=copy,
         verify=request.verify,
     )
 

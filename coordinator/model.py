@@ -193,7 +193,7 @@ class Sharing(NamedTuple):
 
     workers: int
     own: int  # of the worker that has most
-    held: int  # own and copied, by the worker that holds most
+    each: tuple[tuple[int, int], ...]  # own and copied, by every worker
     copied: int  # by the worker that copies most
     copies: int  # by all workers
 
@@ -206,7 +206,7 @@ class Sharing(NamedTuple):
         return Sharing(
             workers,
             max(map(len, shares)),
-            max(len(share) + around for share, around in zip(shares, halos, strict=True)),
+            tuple(zip(map(len, shares), halos, strict=True)),
             max(halos),
             sum(halos),
         )
@@ -234,8 +234,9 @@ def _team(material: Material, metric: Metric, cluster: Cluster) -> tuple[int, in
 
 
 def _memory(material: Material, metric: Metric, cluster: Cluster, workers: int) -> int:
-    fixed, partition = memory_of(estimate(material, cluster.cores, metric), metric)
-    return fixed + partition * Sharing.of(workers).held
+    fixed, own, copied = memory_of(estimate(material, cluster.cores, metric), metric)
+    shares = Sharing.of(workers).each
+    return fixed + max(own * mine + copied * around for mine, around in shares)
 
 
 # ---- what it does, in seconds ----

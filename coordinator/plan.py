@@ -19,6 +19,7 @@ from workers.threads import chunks_of
 
 # Open and frontier for each side to move; with exits that carry a depth, what is freed and is not.
 BITMAPS = {Metric.DTC: 4, Metric.DTM: 6}
+COPIED = 3  # of what another worker owns: open for the winner, and both frontiers
 SMALLER_BITMAPS = 5  # sets read off a smaller table's column, which itself takes a byte a slot
 BASE = 250 << 20  # the interpreter, pyarrow, numpy
 TABLE_BYTES_PER_VALUE = 0.24
@@ -60,10 +61,11 @@ def estimate(material: Material, threads: int, metric: Metric = Metric.DTC) -> E
     )
 
 
-def memory_of(whole: Estimate, metric: Metric) -> tuple[int, int]:
-    """What a worker takes whatever it holds, and for each partition that it holds."""
-    partition = BITMAPS[metric] * (whole.bitmap + whole.bitmap // 512) // len(PAIRS)
-    return max(BASE, whole.memory - partition * len(PAIRS)), partition
+def memory_of(whole: Estimate, metric: Metric) -> tuple[int, int, int]:
+    """What a worker takes whatever it holds, for each partition of its own, and for each copy."""
+    a_set = (whole.bitmap + whole.bitmap // 512) // len(PAIRS)
+    own = BITMAPS[metric] * a_set
+    return max(BASE, whole.memory - own * len(PAIRS)), own, COPIED * a_set
 
 
 def _bitmap(axes: int) -> int:

@@ -164,8 +164,8 @@ def bitmaps_of(held: Held, s: State) -> Bitmaps:
 
 def begin(held: Held, s: State, b: Bitmaps) -> None:
     domain, pairs, exits = held.domain, np.array(s.targets, np.int16), held.smaller(s.exits.not_won)
-    open_w, open_l = b.open_w.kernel, b.open_l.kernel
-    _kernels.prepare(domain, pairs, s.winner, exits, open_w, open_l, held.scratch)
+    _kernels.prepare(domain, pairs, s.winner, (), b.open_w.kernel, held.scratch)
+    _kernels.prepare(domain, pairs, 1 - s.winner, exits, b.open_l.kernel, held.scratch)
 
 
 def run(

@@ -62,7 +62,6 @@ def test_what_is_put_in_is_there_besides_what_was(seed: int) -> None:
     stream, ends = _kernels.pack(held.domain, np.array([pair], np.int16), layer.kernel)
     assert ends == [len(stream)]
     assert _kernels.put_in(held.domain, pair, np.frombuffer(stream, np.uint8), into.kernel)
-    _kernels.refresh(held.domain, pair, into.kernel)
     here = {position for position in s.won | s.open_w if position[0] == pair}
     assert held.positions(into, [pair]) == here
     assert held.marks_are_exact(into, pair)

@@ -110,7 +110,10 @@ def test_a_lease_is_ten_times_what_any_call_should_take(
 def test_shares_hold_all_partitions(nodes: int) -> None:
     share = Sharing.of(nodes)
     assert share.own * nodes >= 462
-    assert share.own + share.copied >= share.held >= share.own
+    assert sum(own for own, _ in share.each) == 462
+    assert max(own for own, _ in share.each) == share.own
+    assert max(copied for _, copied in share.each) == share.copied
+    assert sum(copied for _, copied in share.each) == share.copies
     assert share.copies <= nodes * share.copied
     assert (share.copies == 0) == (nodes == 1)
 

@@ -38,8 +38,7 @@ def misaligned(count: int) -> Words:
 
 
 def begin(exits: list[Words | None]) -> None:
-    open_w, open_l = HELD.empty().kernel, HELD.empty().kernel
-    _kernels.prepare(HELD.domain, pairs(5), 0, exits, open_w, open_l, HELD.scratch)
+    _kernels.prepare(HELD.domain, pairs(5), 0, exits, HELD.empty().kernel, HELD.scratch)
 
 
 def win(
@@ -58,7 +57,7 @@ def layer(count: int, rows: int, partitions: int) -> _kernels.Layer:
     return _kernels.Layer(words(count), zeros(rows, np.uint8), zeros(partitions, np.uint32))
 
 
-def refresh(kernel: _kernels.Layer, pair: int = 5) -> None:
+def refresh(kernel: _kernels.Layer, pair: int = 3) -> None:
     _kernels.refresh(HELD.domain, pair, kernel)
 
 

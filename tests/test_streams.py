@@ -61,9 +61,23 @@ def test_taking_out_a_stream_leaves_the_difference(seed: int) -> None:
     for pair in s.targets:
         (stream,) = packed(held, layer, [pair])
         assert _kernels.take_out(held.domain, pair, stream, left.kernel)
-        _kernels.refresh(held.domain, pair, left.kernel)
         assert held.marks_are_exact(left, pair)
         assert of(held.positions(left), pair) == of(s.open_w - s.won, pair)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_a_stream_is_restored_and_taken_out_at_once(seed: int) -> None:
+    s = state(seed)
+    held = Held(s.material, s.held)
+    layer, left = held.sparse(s.won), held.open(s.open_w | s.won)
+    restored = held.sparse(s.lost)  # what was there before is forgotten
+    for pair in s.held:
+        (stream,) = packed(held, layer, [pair])
+        assert _kernels.restore(held.domain, pair, stream, restored.kernel, left.kernel)
+        assert held.marks_are_exact(restored, pair)
+        assert held.marks_are_exact(left, pair)
+    assert held.positions(restored) == s.won
+    assert held.positions(left) == s.open_w - s.won
 
 
 @pytest.mark.parametrize("value_type", VALUES)
@@ -128,6 +142,7 @@ class Fenced:
         return {
             _kernels.take_out(domain, 0, bytes_, layer),
             _kernels.restore(domain, 0, bytes_, layer),
+            _kernels.restore(domain, 0, bytes_, self.held.empty().kernel, layer),
             _kernels.paint(domain, bytes_, 1, self.column),
         }
 

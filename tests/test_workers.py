@@ -60,13 +60,17 @@ def test_shares_hold_their_own_partitions_and_those_around_them() -> None:
 
 
 def open_sets(analyses: list[Analysis]) -> list[dict[int, bytes]]:
-    """What each worker believes the winner may still be found to be, by partition."""
+    """What each worker believes the winner may still be found to be, and its marks, by
+    partition.
+    """
     found = []
     for analysis in analyses:
         share, size = analysis.domain.share, analysis.domain.words
         sets = analysis.open_w.words.reshape(-1, size)
+        marks = analysis.open_w.occupied.reshape(len(sets), -1)
         held = map(int, np.flatnonzero(share.places >= 0))
-        found.append({p: sets[share.places[p]].tobytes() for p in held})
+        places = {p: share.places[p] for p in held}
+        found.append({p: sets[at].tobytes() + marks[at].tobytes() for p, at in places.items()})
     return found
 
 

@@ -14,11 +14,12 @@ What a pass finds goes to the pass log the moment a chunk of partitions is done;
 here.
 
 A worker that owns some of the partitions does all this for its own.  Of those around them it keeps
-copies: a step is given what the last one found there, packed, and takes W_n out of the copy of
-open_w.  Nothing else of them is ever looked at.
+copies of open_w and the frontiers: a step is given what the last one found there, packed, and takes
+W_n out of the copy of open_w.  A copy that nothing came for is empty, for it is not live; whatever
+else is in it is stale.  Nothing else of them is ever looked at, so open_l is its own.
 
-Memory: four bitmaps of 64^m / 8 bytes for each partition held, five with freed layers, and 3
-partitions of scratch a thread.
+Memory: bitmaps of 64^m / 8 bytes, four for each partition of its own, six while freed layers are
+made, three for each copy; and 3 partitions of scratch a thread.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -83,11 +84,13 @@ class Analysis:
         self._share = domain.share
         self._chunks = chunks_of(domain.axes, self._share.own)
         self._around = chunks_of(domain.axes, self._share.halo)
-        self.open_w, self.open_l, self.won, self.lost = (self._layer() for _ in range(4))
+        held = self._share.held
+        self.open_w, self.won, self.lost = (self._layer(held) for _ in range(3))
+        self.open_l = self._layer(len(self._share.own))
         self._freed: Freed | None = None
 
-    def _layer(self) -> Layer:
-        return Layer(self._share.held, self.domain.kernel.rows)
+    def _layer(self, partitions: int) -> Layer:
+        return Layer(partitions, self.domain.kernel.rows)
 
     @property
     def last_exit(self) -> int:
@@ -97,7 +100,8 @@ class Analysis:
 
     def prepare(self) -> None:
         """open_w = legal_w;  open_l = legal_l - escapes;  the layers freed(n)."""
-        self._open(self.exits.escapes, self.open_l)
+        self._open(self.winner, (), self.open_w, (*self._chunks, *self._around))
+        self._open(1 - self.winner, self.exits.escapes, self.open_l, self._chunks)
         if self.exits.never:
             self._free()
 
@@ -194,18 +198,18 @@ class Analysis:
 
     def _receive(self, inbound: Sequence[Parcel], layer: Layer, less: Layer | None = None) -> None:
         """Take what others found into the copies of their partitions."""
-        kernel = self.domain.kernel
+        kernel, threads = self.domain.kernel, self._threads
         layer.live[self._share.places[self._share.halo]] = 0
 
-        def job(item: tuple[int, Stream]) -> None:
-            pair, stream = item
-            sound = _kernels.restore(kernel, pair, stream, layer.kernel)
-            if less is not None:
-                sound &= _kernels.take_out(kernel, pair, stream, less.kernel)
-                _kernels.refresh(kernel, pair, less.kernel)
-            assert sound, f"a frontier that does not unpack, of partition {pair}"
+        def job(items: Sequence[tuple[int, Stream]]) -> None:
+            for pair, stream in items:
+                sound = _kernels.restore(
+                    kernel, pair, stream, layer.kernel, None if less is None else less.kernel
+                )
+                assert sound, f"a frontier that does not unpack, of partition {pair}"
 
-        self._threads.map(job, (item for parcel in inbound for item in parcel.each()))
+        came = [item for parcel in inbound for item in parcel.each()]
+        threads.map(job, [came[first :: threads.count] for first in range(threads.count)])
 
     def _capture_or_come_from(
         self,
@@ -232,27 +236,22 @@ class Analysis:
             scratch,
         )
 
-    def _open(self, escapes: Sets, open_l: Layer) -> None:
+    def _open(self, mover: int, escapes: Sets, open_: Layer, chunks: Iterable[Chunk]) -> None:
+        """open = legal - escapes."""
+
         def job(chunk: Chunk) -> None:
             with self._scratches.lend() as scratch:
-                _kernels.prepare(
-                    self.domain.kernel,
-                    chunk,
-                    self.winner,
-                    escapes,
-                    self.open_w.kernel,
-                    open_l.kernel,
-                    scratch,
-                )
+                _kernels.prepare(self.domain.kernel, chunk, mover, escapes, open_.kernel, scratch)
 
-        self._threads.map(job, (*self._chunks, *self._around))
+        self._threads.map(job, chunks)
 
     # ---- exits that carry a depth ----
 
     def _free(self) -> None:
         """Sort the positions that have captures, all of them won, by the deepest of these."""
-        bound = self._layer()
-        self._open(self.exits.never, bound)
+        own = len(self._share.own)
+        bound = self._layer(own)
+        self._open(1 - self.winner, self.exits.never, bound, self._chunks)
         size = self.domain.words
 
         def less_those_without(chunk: Chunk) -> None:
@@ -263,7 +262,7 @@ class Analysis:
                 _kernels.refresh(self.domain.kernel, pair, bound.kernel)
 
         self._threads.map(less_those_without, self._chunks)
-        freed = self._freed = Freed(self._layer(), self.log)
+        freed = self._freed = Freed(self._layer(own), self.log)
         # Nothing is lost yet, so what is found comes from captures alone.
         for depth in range(self.exits.last, 0, -1):
             captured = self.exits.freeing(depth)
@@ -290,14 +289,14 @@ class Analysis:
         def own(chunk: Chunk) -> None:
             if self._freed is not None:
                 self._freed.release(self.domain, last, chunk, self.open_l)
+            self._take_out(history.layers(chunk, won=False), self.open_l)
             around(chunk)
 
         def around(chunk: Chunk) -> None:
-            for found, streams in history.layers(chunk):
-                self._take_out(found, streams, last)
-            for pair in map(int, chunk):
-                _kernels.refresh(self.domain.kernel, pair, self.open_w.kernel)
-                _kernels.refresh(self.domain.kernel, pair, self.open_l.kernel)
+            self._take_out(history.layers(chunk, won=True), self.open_w)
+            for _, streams in history.layers(chunk, last, won=False):
+                for pair, stream in streams.items():
+                    _sound(_kernels.restore(self.domain.kernel, pair, stream, self.lost.kernel))
 
         self._threads.map(own, self._chunks)
         self._threads.map(around, self._around)
@@ -307,13 +306,14 @@ class Analysis:
             _kernels.pack(self.domain.kernel, chunk, self.lost.kernel) for chunk in self._chunks
         )
 
-    def _take_out(self, found: Found, streams: dict[int, Stream], last: int) -> None:
-        kernel, open_ = self.domain.kernel, self.open_w if found.won else self.open_l
-        for pair, stream in streams.items():
-            sound = _kernels.take_out(kernel, pair, stream, open_.kernel)
-            if found.depth == last and not found.won:
-                sound &= _kernels.restore(kernel, pair, stream, self.lost.kernel)
-            assert sound, "a stream whose checksum held does not unpack"
+    def _take_out(self, layers: Iterable[tuple[Found, dict[int, Stream]]], open_: Layer) -> None:
+        for _, streams in layers:
+            for pair, stream in streams.items():
+                _sound(_kernels.take_out(self.domain.kernel, pair, stream, open_.kernel))
+
+
+def _sound(unpacked: bool) -> None:
+    assert unpacked, "a stream whose checksum held does not unpack"
 
 
 def _parcel(streams: dict[int, memoryview]) -> Parcel:

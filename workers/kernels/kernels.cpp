@@ -1,6 +1,6 @@
 // The steps of the analysis, one partition at a time, in the letters of the paper:
 //
-//     prepare        open_w = legal_w;  open_l = legal_l - escapes
+//     prepare        open_w = legal_w;  open_l = legal_l - escapes               one of them a call
 //     lose_at_once   L_0 = (open_l - unmove_l(open_w)) & (in check | can capture)
 //     win            W_n = (unmove_w(L_{n-1}) | exits) & open_w;                open_w -= W_n
 //     lose           open_l |= freed_n
@@ -95,15 +95,13 @@ void legal(const Domain& d, int pair, int to_move, uint64_t* out, Scratch s) {
     without_gathered(p, s, out, nullptr);
 }
 
-void prepare(const Domain& d, Parts parts, int winner, Exits not_won, Layer open_w, Layer open_l, Scratch s) {
+void prepare(const Domain& d, Parts parts, int mover, Exits escapes, Layer open, Scratch s) {
     for (size_t i = 0; i < parts.count; ++i) {
         Part p(d, parts.pair[i]);
         Gather gather{s.set, s.set_touched};
-        attacks(p, winner, s, gather);
-        open_w.live[p.at] = without_gathered(p, s, p.words(open_w), p.occupied(open_w));
-        attacks(p, 1 - winner, s, gather);
-        captures(d, p.pair, 1 - winner, not_won, s, gather);
-        open_l.live[p.at] = without_gathered(p, s, p.words(open_l), p.occupied(open_l));
+        attacks(p, mover, s, gather);
+        captures(d, p.pair, mover, escapes, s, gather);
+        open.live[p.at] = without_gathered(p, s, p.words(open), p.occupied(open));
     }
 }
 

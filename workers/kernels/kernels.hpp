@@ -11,8 +11,9 @@
 // With one man (m = 1) the row has a single word in use and no lane man; with none, a single bit.
 //
 // A `Layer` is sparse: `occupied` has a byte per row with a bit per unit. Invariant: a row whose byte is zero is
-// undefined, any other row is valid in all its eight units. So nobody ever clears a layer. An `Open` set is dense
-// and always valid, and its bytes say which units still hold a bit.
+// undefined, any other row is valid in all its eight units. So nobody ever clears a layer. Of a partition that is
+// not live the bytes are undefined too, unless it is one that the steps write: a copy of another worker's is emptied
+// by one store. An `Open` set is dense and always valid, and its bytes say which units still hold a bit.
 
 #pragma once
 
@@ -64,7 +65,7 @@ struct Domain {
 struct Layer {
     uint64_t* words;
     uint8_t* occupied;
-    uint32_t* live;  // occupied rows, per partition
+    uint32_t* live;  // occupied rows, per partition; of an open set no fewer
 };
 
 // Smaller sets: per captive axis, null where the man is not a captive here. `live`, if given, says which partitions
@@ -93,7 +94,7 @@ struct Scratch {
 
 struct Kernels {
     const char* level;
-    void (*prepare)(const Domain&, Parts, int winner, Exits not_won, Layer open_w, Layer open_l, Scratch);
+    void (*prepare)(const Domain&, Parts, int mover, Exits escapes, Layer open, Scratch);
     void (*lose_at_once)(const Domain&, Parts, int winner, Exits won, Layer open_w, Layer open_l, Layer lost,
                          const uint64_t* canonical, uint64_t* counts, Scratch);
     void (*win)(const Domain&, Parts, int winner, Exits lost_after, Layer lost, Layer open_w, Layer won,
@@ -104,7 +105,7 @@ struct Kernels {
     size_t (*pack)(const Domain&, int pair, Layer, uint8_t* out);
     bool (*take_out)(const Domain&, int pair, const uint8_t* in, size_t size, Layer open);
     bool (*put_in)(const Domain&, int pair, const uint8_t* in, size_t size, Layer open);
-    bool (*restore)(const Domain&, int pair, const uint8_t* in, size_t size, Layer);
+    bool (*restore)(const Domain&, int pair, const uint8_t* in, size_t size, Layer, Layer less);
     void (*refresh)(const Domain&, int pair, Layer);
     bool (*paint8)(const Domain&, const uint8_t* in, size_t size, int value, int8_t* column);
     bool (*paint16)(const Domain&, const uint8_t* in, size_t size, int value, int16_t* column);

@@ -72,14 +72,35 @@ struct LayerArrays {
     Array<uint8_t> occupied;
     Array<uint32_t> live;
 
+    // Of all partitions that the domain holds.
     Layer get(const Domain& d) const {
+        for (int p = 0; p < d.pairs; ++p) require_place(d, p);
+        return fitting(d);
+    }
+
+    // Of these partitions at least.
+    Layer get(const Domain& d, const Parts& parts) const {
+        for (size_t i = 0; i < parts.count; ++i) require_place(d, parts.pair[i]);
+        return fitting(d);
+    }
+
+    Layer get(const Domain& d, int pair) const {
+        require(pair >= 0 && pair < d.pairs && d.slot[pair] >= 0, "a partition that is not held here");
+        require_place(d, pair);
+        return fitting(d);
+    }
+
+  private:
+    Layer fitting(const Domain& d) const {
         const size_t held = live.size();
         require(occupied.size() == held * d.rows() && words.size() == held * d.rows() * 64,
                 "a layer's arrays do not fit the domain");
         require(aligned(words.data()), "a layer's words are not aligned to 64 bytes");
-        for (int p = 0; p < d.pairs; ++p)
-            require(d.slot[p] < static_cast<int64_t>(held), "a layer holds fewer partitions than the domain");
         return {words.data(), occupied.data(), live.data()};
+    }
+
+    void require_place(const Domain& d, int pair) const {
+        require(d.slot[pair] < static_cast<int64_t>(live.size()), "a layer holds fewer partitions than the domain");
     }
 };
 
@@ -192,15 +213,10 @@ using Stream = Array<const uint8_t, nb::ndim<1>>;
 using Column8 = Array<int8_t, nb::ndim<1>>;
 using Column16 = Array<int16_t, nb::ndim<1>>;
 
-int held_pair(const Domain& d, int pair) {
-    require(pair >= 0 && pair < d.pairs && d.slot[pair] >= 0, "a partition that is not held here");
-    return pair;
-}
-
 // One buffer with the streams of the partitions, and where each ends.
 nb::tuple packed(const Domain& d, const Pairs& pairs, const LayerArrays& layer) {
     auto parts = parts_of(d, pairs);
-    auto l = layer.get(d);
+    auto l = layer.get(d, parts);
     // Kept from call to call: it is as large as a full layer would need.
     static thread_local std::vector<uint8_t> buffer;
     std::vector<size_t> ends;
@@ -319,15 +335,15 @@ NB_MODULE(_kernels, m) {
 
     nb::class_<ScratchSpace>(m, "Scratch").def(nb::init<const Domain&>());
 
-    m.def("prepare", [](const Domain& d, Pairs pairs, int winner, const Smaller& not_won, const LayerArrays& open_w,
-                        const LayerArrays& open_l, const ScratchSpace& s) {
-        require(winner == STRONGER || winner == WEAKER, "a side is 0 or 1");
+    m.def("prepare", [](const Domain& d, Pairs pairs, int mover, const Smaller& escapes, const LayerArrays& open,
+                        const ScratchSpace& s) {
+        require(mover == STRONGER || mover == WEAKER, "a side is 0 or 1");
         auto parts = parts_of(d, pairs);
-        auto exits = exits_of(d, not_won);
-        auto ow = open_w.get(d), ol = open_l.get(d);
+        auto exits = exits_of(d, escapes);
+        auto o = open.get(d, parts);
         auto scratch = s.get(d);
         nb::gil_scoped_release release;
-        kernels->prepare(d, parts, winner, exits, ow, ol, scratch);
+        kernels->prepare(d, parts, mover, exits, o, scratch);
     });
     m.def("lose_at_once", [](const Domain& d, Pairs pairs, int winner, const Smaller& won, const LayerArrays& open_w,
                              const LayerArrays& open_l, const LayerArrays& lost, const nb::object& canonical,
@@ -335,7 +351,7 @@ NB_MODULE(_kernels, m) {
         require(winner == STRONGER || winner == WEAKER, "a side is 0 or 1");
         auto parts = parts_of(d, pairs);
         auto exits = exits_of(d, won);
-        auto ow = open_w.get(d), ol = open_l.get(d), l = lost.get(d);
+        auto ow = open_w.get(d), ol = open_l.get(d, parts), l = lost.get(d, parts);
         auto c = canonical_of(d, canonical);
         auto n = counts_of(counts, parts);
         auto scratch = s.get(d);
@@ -348,7 +364,7 @@ NB_MODULE(_kernels, m) {
         require(winner == STRONGER || winner == WEAKER, "a side is 0 or 1");
         auto parts = parts_of(d, pairs);
         auto exits = exits_of(d, lost_after);
-        auto l = lost.get(d), ow = open_w.get(d), w = won.get(d);
+        auto l = lost.get(d), ow = open_w.get(d, parts), w = won.get(d, parts);
         auto c = canonical_of(d, canonical);
         auto n = counts_of(counts, parts);
         auto scratch = s.get(d);
@@ -360,8 +376,8 @@ NB_MODULE(_kernels, m) {
                      const ScratchSpace& s, const nb::object& freed) {
         require(winner == STRONGER || winner == WEAKER, "a side is 0 or 1");
         auto parts = parts_of(d, pairs);
-        auto w = won.get(d), ow = open_w.get(d), ol = open_l.get(d), l = lost.get(d);
-        const Layer f = freed.is_none() ? Layer{} : nb::cast<const LayerArrays&>(freed).get(d);
+        auto w = won.get(d), ow = open_w.get(d), ol = open_l.get(d, parts), l = lost.get(d, parts);
+        const Layer f = freed.is_none() ? Layer{} : nb::cast<const LayerArrays&>(freed).get(d, parts);
         auto c = canonical_of(d, canonical);
         auto n = counts_of(counts, parts);
         auto scratch = s.get(d);
@@ -377,26 +393,23 @@ NB_MODULE(_kernels, m) {
     }, PLAIN, PLAIN, PLAIN, STRICT, PLAIN);
     m.def("pack", packed);
     m.def("take_out", [](const Domain& d, int pair, Stream stream, const LayerArrays& open) {
-        auto l = open.get(d);
-        held_pair(d, pair);
+        auto l = open.get(d, pair);
         nb::gil_scoped_release release;
         return kernels->take_out(d, pair, stream.data(), stream.size(), l);
     });
     m.def("put_in", [](const Domain& d, int pair, Stream stream, const LayerArrays& open) {
-        auto l = open.get(d);
-        held_pair(d, pair);
+        auto l = open.get(d, pair);
         nb::gil_scoped_release release;
         return kernels->put_in(d, pair, stream.data(), stream.size(), l);
     });
-    m.def("restore", [](const Domain& d, int pair, Stream stream, const LayerArrays& layer) {
-        auto l = layer.get(d);
-        held_pair(d, pair);
+    m.def("restore", [](const Domain& d, int pair, Stream stream, const LayerArrays& layer, const nb::object& less) {
+        auto l = layer.get(d, pair);
+        const Layer o = less.is_none() ? Layer{} : nb::cast<const LayerArrays&>(less).get(d, pair);
         nb::gil_scoped_release release;
-        return kernels->restore(d, pair, stream.data(), stream.size(), l);
-    });
+        return kernels->restore(d, pair, stream.data(), stream.size(), l, o);
+    }, PLAIN, PLAIN, PLAIN, PLAIN, OPTIONAL = nb::none());
     m.def("refresh", [](const Domain& d, int pair, const LayerArrays& layer) {
-        auto l = layer.get(d);
-        held_pair(d, pair);
+        auto l = layer.get(d, pair);
         nb::gil_scoped_release release;
         kernels->refresh(d, pair, l);
     });

@@ -77,6 +77,16 @@ size_t pack(const Domain& d, int pair, Layer layer, uint8_t* out) {
 // Whether a stream may name this word: with one man only the first is in use, with none only its first bit.
 inline bool in_use(int men, size_t index, uint64_t word) { return men > 1 || (index == 0 && (men == 1 || word == 1)); }
 
+// The bits that eight bytes name.
+inline uint64_t bits_named(uint64_t bytes) {
+    using Eight = uint8_t __attribute__((vector_size(8)));
+    const Unit named = __builtin_convertvector(reinterpret_cast<Eight>(bytes), Unit) & 63;
+    const Unit bits = broadcast(1) << named;
+    uint64_t word = 0;
+    for (int i = 0; i < 8; ++i) word |= bits[i];
+    return word;
+}
+
 // Reads one word; nothing is left of the stream where it ends too early.
 inline uint64_t unpack_word(const uint8_t*& in, const uint8_t* end) {
     uint64_t word = 0;
@@ -86,6 +96,16 @@ inline uint64_t unpack_word(const uint8_t*& in, const uint8_t* end) {
         in += 9;
         return word;
     }
+    if (end - in >= 8) {
+        uint64_t bytes;
+        std::memcpy(&bytes, in, 8);
+        if (const uint64_t lasts = bytes & 0x8080808080808080) {
+            // How many there are takes no branch: those behind the last are made to repeat the first.
+            const uint64_t behind = ~(lasts ^ (lasts - 1));
+            in += lowest(lasts) / 8 + 1;
+            return bits_named((bytes & ~behind) | ((bytes & 255) * 0x0101010101010101 & behind));
+        }
+    }
     while (in != end) {
         word |= bit(*in & 63);
         if (*in++ & LAST) return word;
@@ -93,9 +113,10 @@ inline uint64_t unpack_word(const uint8_t*& in, const uint8_t* end) {
     return 0;
 }
 
-// Calls put(word index, word) for the words of a stream. False if the stream does not end where it should.
-template <class Put>
-inline bool unpack(const Domain& d, const uint8_t* in, size_t size, Put put) {
+// Calls put(word index, word) for the words of a stream, and done(row) after those of a row. False if the stream does
+// not end where it should.
+template <class Put, class Done>
+inline bool unpack(const Domain& d, const uint8_t* in, size_t size, Put put, Done done) {
     const size_t rows = d.rows(), groups = (rows + 63) / 64;
     const uint8_t* const end = in + size;
     if (size < 8 * groups) return false;
@@ -110,47 +131,117 @@ inline bool unpack(const Domain& d, const uint8_t* in, size_t size, Put put) {
             uint64_t mask;
             std::memcpy(&mask, in, 8);
             in += 8;
-            const size_t row = (64 * g + static_cast<size_t>(lowest(occupied))) * 64;
+            const size_t row = 64 * g + static_cast<size_t>(lowest(occupied));
             for (; mask; mask &= mask - 1) {
-                const size_t index = row + static_cast<size_t>(lowest(mask));
+                const size_t index = row * 64 + static_cast<size_t>(lowest(mask));
                 const uint64_t word = unpack_word(in, end);
                 if (!word || !in_use(d.men, index, word)) return false;
                 put(index, word);
             }
+            done(row);
         }
     }
     return in == end;
 }
 
-// open -= the stream's positions, or open |= them. Marks are brought up to date by `refresh`.
-bool take_out(const Domain& d, int pair, const uint8_t* in, size_t size, Layer open) {
-    uint64_t* words = open.words + static_cast<size_t>(d.slot[pair]) * d.rows() * 64;
-    return unpack(d, in, size, [&](size_t index, uint64_t word) { words[index] &= ~word; });
+// Calls put(row, words, units) for the rows of a stream: all words of the row, and which of its units hold any.
+template <class Put>
+inline bool unpack_rows(const Domain& d, const uint8_t* in, size_t size, Put put) {
+    alignas(64) uint64_t words[64] = {};
+    unsigned units = 0;
+    auto add = [&](size_t index, uint64_t word) {
+        words[index & 63] = word;
+        units |= 1u << (index >> 3 & 7);
+    };
+    auto done = [&](size_t row) {
+        put(row, words, units);
+        for (; units; units &= units - 1) *reinterpret_cast<Unit*>(words + 8 * lowest(units)) = Unit{};
+    };
+    return unpack(d, in, size, add, done);
 }
 
-bool put_in(const Domain& d, int pair, const uint8_t* in, size_t size, Layer open) {
-    uint64_t* words = open.words + static_cast<size_t>(d.slot[pair]) * d.rows() * 64;
-    return unpack(d, in, size, [&](size_t index, uint64_t word) { words[index] |= word; });
-}
+// One partition of a layer, with its marks.
+struct Marked {
+    uint64_t* words;
+    uint8_t* occupied;
+    uint32_t& live;
+    size_t rows;
 
-void refresh(const Domain& d, int pair, Layer layer) {
-    const size_t rows = d.rows(), at = static_cast<size_t>(d.slot[pair]);
-    layer.live[at] = 0;
-    for (size_t row = 0; row < rows; ++row) {
-        unsigned mask = 0;
-        for (int r = 0; r < 8; ++r) mask |= unsigned{any(unit_at(layer.words + (at * rows + row) * 64 + 8 * r))} << r;
-        layer.occupied[at * rows + row] = static_cast<uint8_t>(mask);
-        layer.live[at] += mask != 0;
+    Marked(const Domain& d, int pair, Layer layer)
+        : words(layer.words + static_cast<size_t>(d.slot[pair]) * d.rows() * 64),
+          occupied(layer.occupied + static_cast<size_t>(d.slot[pair]) * d.rows()),
+          live(layer.live[d.slot[pair]]),
+          rows(d.rows()) {}
+
+    Unit& unit(size_t row, int rank) const { return *reinterpret_cast<Unit*>(words + row * 64 + 8 * rank); }
+
+    void mark(size_t row, unsigned units) const {
+        live += units && !occupied[row];
+        live -= !units && occupied[row];
+        occupied[row] = static_cast<uint8_t>(units);
     }
+
+    // Of a set that is valid in every row.
+    void take_out(size_t row, const uint64_t* out, unsigned units) const {
+        unsigned left = occupied[row];
+        for (; units; units &= units - 1) {
+            const int r = lowest(units);
+            unit(row, r) &= ~unit_at(out + 8 * r);
+            if (!any(unit(row, r))) left &= ~(1u << r);
+        }
+        mark(row, left);
+    }
+
+    void put_in(size_t row, const uint64_t* in, unsigned units) const {
+        mark(row, occupied[row] | units);
+        for (; units; units &= units - 1) unit(row, lowest(units)) |= unit_at(in + 8 * lowest(units));
+    }
+
+    // Whatever was in the row is forgotten.
+    void replace(size_t row, const uint64_t* in, unsigned units) const {
+        for (int r = 0; r < 8; ++r) unit(row, r) = unit_at(in + 8 * r);
+        mark(row, units);
+    }
+
+    void forget() const {
+        std::memset(occupied, 0, rows);
+        live = 0;
+    }
+};
+
+// open -= the stream's positions.
+bool take_out(const Domain& d, int pair, const uint8_t* in, size_t size, Layer open) {
+    const Marked left(d, pair, open);
+    return unpack_rows(d, in, size, [&](auto... row) { left.take_out(row...); });
 }
 
-bool restore(const Domain& d, int pair, const uint8_t* in, size_t size, Layer layer) {
-    const size_t rows = d.rows(), at = static_cast<size_t>(d.slot[pair]);
-    uint64_t* words = layer.words + at * rows * 64;
-    std::memset(words, 0, rows * 512);
-    bool sound = unpack(d, in, size, [&](size_t index, uint64_t word) { words[index] = word; });
-    refresh(d, pair, layer);
-    return sound;
+// open |= the stream's positions.
+bool put_in(const Domain& d, int pair, const uint8_t* in, size_t size, Layer open) {
+    const Marked all(d, pair, open);
+    return unpack_rows(d, in, size, [&](auto... row) { all.put_in(row...); });
+}
+
+// layer = the stream's positions;  less -= these, if it is given. Rows that the stream does not name are not touched.
+bool restore(const Domain& d, int pair, const uint8_t* in, size_t size, Layer layer, Layer less) {
+    const Marked restored(d, pair, layer);
+    restored.forget();
+    if (!less.words) return unpack_rows(d, in, size, [&](auto... row) { restored.replace(row...); });
+    const Marked left(d, pair, less);
+    return unpack_rows(d, in, size, [&](auto... row) {
+        restored.replace(row...);
+        left.take_out(row...);
+    });
+}
+
+// Marks of a set that is valid in every row.
+void refresh(const Domain& d, int pair, Layer layer) {
+    const Marked set(d, pair, layer);
+    set.forget();
+    for (size_t row = 0; row < set.rows; ++row) {
+        unsigned units = 0;
+        for (int r = 0; r < 8; ++r) units |= unsigned{any(set.unit(row, r))} << r;
+        set.mark(row, units);
+    }
 }
 
 // ---- columns of values --------------------------------------------------------------------------------------------
@@ -188,8 +279,8 @@ inline void paint_word(T* column, uint64_t word, T value) {
 
 template <class T>
 bool paint(const Domain& d, const uint8_t* in, size_t size, int value, T* column) {
-    return unpack(d, in, size,
-                  [&](size_t index, uint64_t word) { paint_word(column + 64 * index, word, static_cast<T>(value)); });
+    auto put = [&](size_t index, uint64_t word) { paint_word(column + 64 * index, word, static_cast<T>(value)); };
+    return unpack(d, in, size, put, [](size_t) {});
 }
 
 // A slot that holds no position takes the value before it, so that it costs nothing to compress.
