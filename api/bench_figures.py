@@ -315,10 +315,10 @@ def _solve(analysis: Analysis) -> None:
     for depth in count(1):
         won, lost = analysis.win(depth).total, analysis.lose(depth).total
         over = depth >= analysis.last_exit and not lost
-        analysis.log.commit(Pass(depth, won, lost, over))
+        durable = analysis.log.commit(Pass(depth, won, lost, over))
         if over:
             break
-    analysis.log.flush()
+    durable.result()
     analysis.close()
 
 

@@ -1,8 +1,12 @@
 """Facts about the pass log: what was committed is there again, whatever happened to the rest."""
 
+import json
+import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,8 +15,8 @@ from disks import files_end_at
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workers.errors import CannotBuild
-from workers.passlog import Found, Pass, PassLog
+from workers.errors import CannotBuild, DamagedLog
+from workers.passlog import Found, LogFile, Pass, PassLog
 
 Identity = dict[str, object]
 Layers = dict[Found, list[bytes]]
@@ -29,12 +33,15 @@ PASSES = [Pass(0, 0, 3, False), Pass(1, 5, 2, False), Pass(2, 300, 1, False)]
 
 
 @contextmanager
-def opened(path: Path, identity: Identity = OURS) -> Iterator[PassLog]:
-    log = PassLog(path, identity)
-    try:
+def begun(path: Path, identity: Identity = OURS) -> Iterator[PassLog]:
+    with closing(PassLog(path, identity)) as log:
         yield log
-    finally:
-        log.close()
+
+
+@contextmanager
+def read(path: Path) -> Iterator[LogFile]:
+    with closing(LogFile(path)) as log:
+        yield log
 
 
 def packed(streams: list[bytes]) -> tuple[bytes, list[int]]:
@@ -48,12 +55,13 @@ def append(log: PassLog, layers: Layers) -> None:
 
 
 def write(log: PassLog, passes: range) -> None:
+    """And wait until they are durable."""
     for depth in passes:
         append(log, LAYERS[depth])
-        log.commit(PASSES[depth])
+        log.commit(PASSES[depth]).result()
 
 
-def held(log: PassLog) -> Layers:
+def held(log: LogFile) -> Layers:
     return {
         found: [stream.tobytes() for stream in streams]
         for chunk in (0, 16)
@@ -66,14 +74,12 @@ def first(passes: int) -> Layers:
     return {found: streams for layers in LAYERS[:passes] for found, streams in layers.items()}
 
 
-def commits(path: Path) -> list[int]:
+def commits(path: Path, identity: Identity = OURS) -> list[int]:
     """Write the whole log; the size of the file after the identity and after each commit."""
-    ends = []
-    with opened(path) as log:
-        ends.append(path.stat().st_size)
+    with begun(path, identity) as log:
+        ends = [path.stat().st_size]
         for depth in range(len(PASSES)):
             write(log, range(depth, depth + 1))
-            log.flush()
             ends.append(path.stat().st_size)
     return ends
 
@@ -84,8 +90,8 @@ def committed(ends: list[int], sound: int) -> int:
 
 
 def assert_holds(path: Path, passes: int) -> None:
-    with opened(path) as log:
-        assert log.passes == PASSES[:passes]
+    with read(path) as log:
+        assert log.passes == log.sound() == PASSES[:passes]
         assert log.depth == passes - 1
         assert held(log) == first(passes)
 
@@ -95,83 +101,141 @@ def assert_holds(path: Path, passes: int) -> None:
 def test_what_was_logged_is_read_back(layers: list[list[bytes]]) -> None:
     with TemporaryDirectory() as directory:
         path = Path(directory) / "log"
-        with opened(path) as log:
-            for depth, streams in enumerate(layers):
-                log.append(Found(depth, True, 0), packed(streams))
-                log.commit(Pass(depth, depth * 7, 1, False))
-        with opened(path) as log:
-            assert log.passes == [Pass(depth, depth * 7, 1, False) for depth in range(len(layers))]
-            assert held(log) == {Found(i, True, 0): layer for i, layer in enumerate(layers)}
+        passes = [Pass(depth, depth * 7, 1, False) for depth in range(len(layers))]
+        with begun(path) as log:
+            for done, streams in zip(passes, layers, strict=True):
+                log.append(Found(done.depth, True, 0), packed(streams))
+                log.commit(done, seconds=done.depth / 8)
+        with read(path) as found:
+            assert json.loads(found.identity) == OURS
+            assert found.passes == found.sound() == passes
+            assert found.seconds == {done.depth: done.depth / 8 for done in passes}
+            assert held(found) == {Found(i, True, 0): layer for i, layer in enumerate(layers)}
 
 
 def test_a_log_is_read_while_it_is_written(tmp_path: Path) -> None:
-    with opened(tmp_path / "log") as log:
+    with begun(tmp_path / "log") as log:
         write(log, range(3))
-        log.flush()
         assert held(log) == first(3)
         assert log.passes == PASSES
 
 
+def test_a_layer_is_read_as_soon_as_it_was_appended(tmp_path: Path) -> None:
+    with begun(tmp_path / "log") as log:
+        append(log, LAYERS[0])
+        assert held(log) == first(1)
+
+
 def test_streams_come_in_the_order_of_the_passes(tmp_path: Path) -> None:
-    with opened(tmp_path / "log") as log:
+    with begun(tmp_path / "log") as log:
         write(log, range(3))
-        log.flush()
         assert [found.depth for found, _ in log.streams([16])] == [0, 1, 2]
+
+
+def at_once(jobs: Iterable[Callable[[], object]]) -> None:
+    threads = [threading.Thread(target=job) for job in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def test_parts_that_many_threads_append_are_all_kept(tmp_path: Path) -> None:
     parts: Layers = {Found(1, True, chunk): [b"%d" % chunk * chunk] for chunk in range(40)}
-    with opened(tmp_path / "log") as log:
-        jobs = [
-            threading.Thread(target=log.append, args=(found, packed(streams)))
-            for found, streams in parts.items()
-        ]
-        for job in jobs:
-            job.start()
-        for job in jobs:
-            job.join()
+    with begun(tmp_path / "log") as log:
+        at_once(partial(log.append, found, packed(streams)) for found, streams in parts.items())
         log.commit(Pass(1, 40, 0, False))
-    with opened(tmp_path / "log") as log:
-        for found, streams in parts.items():
-            ((again, read),) = log.streams([found.chunk])
-            assert (again, [stream.tobytes() for stream in read]) == (found, streams)
+    with read(tmp_path / "log") as found:
+        for part, streams in parts.items():
+            ((again, layer),) = found.streams([part.chunk])
+            assert (again, [stream.tobytes() for stream in layer]) == (part, streams)
 
 
-def test_a_log_is_gone_on_with_after_it_is_opened_again(tmp_path: Path) -> None:
-    for depth in range(3):
-        with opened(tmp_path / "log") as log:
-            assert log.depth == depth - 1
-            write(log, range(depth, depth + 1))
-    assert_holds(tmp_path / "log", 3)
-    commits(tmp_path / "at once")
-    assert (tmp_path / "log").read_bytes() == (tmp_path / "at once").read_bytes()
-
-
-def test_a_layer_that_was_not_committed_is_forgotten(tmp_path: Path) -> None:
-    with opened(tmp_path / "log") as log:
-        write(log, range(2))
-        log.flush()
-        size = (tmp_path / "log").stat().st_size
-        append(log, LAYERS[2])
-    assert (tmp_path / "log").stat().st_size > size
-    assert_holds(tmp_path / "log", 2)
-    assert (tmp_path / "log").stat().st_size == size
-
-
-def test_the_log_of_another_identity_is_begun_anew(tmp_path: Path) -> None:
+def test_a_log_is_begun_anew_whatever_had_its_name(tmp_path: Path) -> None:
     commits(tmp_path / "log")
-    with opened(tmp_path / "log", THEIRS) as log:
-        assert log.passes == []
-        assert held(log) == {}
-    with opened(tmp_path / "fresh", THEIRS):
-        pass
+    for path in (tmp_path / "log", tmp_path / "fresh"):
+        with begun(path, THEIRS) as log:
+            assert log.passes == []
+            assert held(log) == {}
     assert (tmp_path / "log").read_bytes() == (tmp_path / "fresh").read_bytes()
 
 
-def test_what_is_no_log_is_begun_anew(tmp_path: Path) -> None:
-    (tmp_path / "log").write_bytes(b"kpl2" + b"not a log" * 100)
-    assert_holds(tmp_path / "log", 0)
-    assert (tmp_path / "log").stat().st_size < 200
+# Commits
+
+
+def test_a_layer_that_was_not_committed_is_forgotten(tmp_path: Path) -> None:
+    with begun(tmp_path / "log") as log:
+        write(log, range(2))
+        append(log, LAYERS[2])
+    assert_holds(tmp_path / "log", 2)
+
+
+def depth_of(path: Path) -> int:
+    with read(path) as log:
+        return log.depth
+
+
+def test_all_before_a_commit_is_written_when_it_is_made_durable(tmp_path: Path) -> None:
+    # Others are about the next pass meanwhile, with parts that take a while to be written.
+    path, part = tmp_path / "log", packed([bytes(1 << 20)])
+    found: dict[int, int] = {}
+
+    def extend(fd: int, end: int) -> None:
+        found[end] = depth_of(path)
+
+    def go_ahead(log: PassLog, chunk: int) -> None:
+        for depth in range(40):
+            log.append(Found(depth, True, chunk), part)
+
+    with closing(PassLog(path, OURS, extend)) as log:
+        ahead = [threading.Thread(target=go_ahead, args=(log, chunk)) for chunk in range(4)]
+        for thread in ahead:
+            thread.start()
+        depths = count()
+        while any(thread.is_alive() for thread in ahead):
+            log.commit(Pass(next(depths), 1, 1, False)).result()
+    for end in sorted(found, reverse=True):
+        os.truncate(path, end)
+        assert found[end] >= depth_of(path)
+
+
+def test_commits_that_come_in_meanwhile_are_made_durable_at_once(tmp_path: Path) -> None:
+    begins, goes_on, ends = threading.Event(), threading.Event(), list[int]()
+
+    def extend(fd: int, end: int) -> None:
+        begins.set()
+        assert goes_on.wait(60)
+        ends.append(end)
+
+    with closing(PassLog(tmp_path / "log", OURS, extend)) as log:
+        durable = [log.commit(PASSES[0])]
+        assert begins.wait(60)
+        durable += map(log.commit, PASSES[1:])
+        assert not any(commit.done() for commit in durable)
+        goes_on.set()
+        assert all(commit.result() is None for commit in durable)
+    assert len(ends) == 2
+    assert ends[-1] == (tmp_path / "log").stat().st_size
+
+
+def test_a_store_that_refuses_ends_a_log_and_leaves_nobody_waiting(tmp_path: Path) -> None:
+    def extend(fd: int, end: int) -> None:
+        raise CannotBuild("the store was taken over")
+
+    with closing(PassLog(tmp_path / "log", OURS, extend)) as log:
+        with pytest.raises(CannotBuild, match="taken over"):
+            log.commit(PASSES[0]).result(60)
+        with pytest.raises(CannotBuild, match="taken over"):
+            append(log, LAYERS[1])
+
+
+# Damage
+
+
+def test_what_is_no_log_holds_nothing(tmp_path: Path) -> None:
+    for data in (b"", b"kpl2" + b"not a log" * 100, b"kpl3" + b"not a log" * 100):
+        (tmp_path / "log").write_bytes(data)
+        assert_holds(tmp_path / "log", 0)
 
 
 def test_a_tail_torn_at_any_byte_loses_that_tail_alone(tmp_path: Path) -> None:
@@ -179,48 +243,60 @@ def test_a_tail_torn_at_any_byte_loses_that_tail_alone(tmp_path: Path) -> None:
     whole, torn = (tmp_path / "whole").read_bytes(), tmp_path / "torn"
     for size in range(len(whole) + 1):
         torn.write_bytes(whole[:size])
-        passes = committed(ends, size)
-        assert_holds(torn, passes)
-        # Nothing but what follows the last commit is cut off; without one, the log begins anew.
-        assert torn.read_bytes() == whole[: ends[passes]], size
+        assert_holds(torn, committed(ends, size))
 
 
-def test_a_log_torn_at_any_byte_can_be_completed(tmp_path: Path) -> None:
-    ends = commits(tmp_path / "whole")
-    whole, torn = (tmp_path / "whole").read_bytes(), tmp_path / "torn"
-    for size in range(0, len(whole), 23):
-        torn.write_bytes(whole[:size])
-        with opened(torn) as log:
-            assert log.depth == committed(ends, size) - 1
-            write(log, range(log.depth + 1, 3))
-        assert torn.read_bytes() == whole, size
+def flipped(whole: bytes, at: int) -> bytes:
+    data = bytearray(whole)
+    data[at] ^= 1 << at % 8
+    return bytes(data)
 
 
 def test_a_flipped_bit_loses_only_what_follows_the_last_good_commit(tmp_path: Path) -> None:
     ends = commits(tmp_path / "whole")
-    whole, flipped = (tmp_path / "whole").read_bytes(), tmp_path / "flipped"
+    whole = (tmp_path / "whole").read_bytes()
     for at in range(len(whole)):
-        data = bytearray(whole)
-        data[at] ^= 1 << at % 8
-        flipped.write_bytes(data)
-        # The identity stands first: if it cannot be read, nothing behind it is trusted.
-        passes = committed(ends, at)
-        assert_holds(flipped, passes)
-        assert flipped.read_bytes() == whole[: ends[passes]], at
+        (tmp_path / "flipped").write_bytes(flipped(whole, at))
+        with read(tmp_path / "flipped") as log:
+            # The identity stands first: if it cannot be read, nothing behind it is trusted.
+            assert log.sound() == PASSES[: committed(ends, at)], at
 
 
-def write_and_flush(log: PassLog) -> None:
-    for depth in range(3):
-        write(log, range(depth, depth + 1))
-        log.flush()
+def refusals(path: Path) -> Iterator[tuple[Found, DamagedLog]]:
+    """Of the layers that do not read back; all others are as they were written."""
+    with read(path) as log:
+        for found in (found for chunk in (0, 16) for found in log.founds(chunk)):
+            try:
+                assert [stream.tobytes() for stream in log.layer(found)] == first(3)[found]
+            except DamagedLog as damage:
+                yield found, damage
+
+
+def test_a_layer_with_a_flipped_bit_is_never_read(tmp_path: Path) -> None:
+    ends, path = commits(tmp_path / "whole", THEIRS), tmp_path / "flipped"
+    whole, flips = (tmp_path / "whole").read_bytes(), 0
+    for at in range(len(whole)):
+        path.write_bytes(flipped(whole, at))
+        sound = committed(ends, at)
+        # A header that does not read back ends the log, at the commit before it.
+        assert depth_of(path) in (sound - 1, PASSES[-1].depth)
+        for found, damage in refusals(path):
+            assert (damage.winner, damage.depth, found.depth) == (1, sound - 1, sound)
+            assert str(path) in str(damage)
+            flips += 1
+    layers = first(3).values()
+    assert flips == sum(8 + 8 * len(streams) + len(b"".join(streams)) for streams in layers)
+
+
+# A full disk
 
 
 def test_a_full_disk_is_one_line_and_keeps_what_was_committed(tmp_path: Path) -> None:
     ends = commits(tmp_path / "whole")
     for size in range(ends[0], ends[-1], 41):
         path = tmp_path / f"up to {size}"
-        with files_end_at(size), opened(path) as log, pytest.raises(CannotBuild) as refused:
-            write_and_flush(log)
+        with files_end_at(size), begun(path) as log, pytest.raises(CannotBuild) as refused:
+            write(log, range(3))
         assert str(path) in str(refused.value)
         assert "run the same command again" in str(refused.value)
         assert "\n" not in str(refused.value)
@@ -228,12 +304,14 @@ def test_a_full_disk_is_one_line_and_keeps_what_was_committed(tmp_path: Path) ->
         assert_holds(path, committed(ends, size))
 
 
-def test_a_log_goes_on_once_the_disk_has_room_again(tmp_path: Path) -> None:
+def test_nothing_is_written_behind_what_could_not_be(tmp_path: Path) -> None:
     ends = commits(tmp_path / "whole")
     path = tmp_path / "log"
-    with files_end_at(ends[2] + 1), opened(path) as log, pytest.raises(CannotBuild):
-        write_and_flush(log)
-    with opened(path) as log:
-        assert log.depth == 1
-        write(log, range(2, 3))
-    assert path.read_bytes() == (tmp_path / "whole").read_bytes()
+    with begun(path) as log:
+        with files_end_at(ends[1] + 1), pytest.raises(CannotBuild):
+            write(log, range(3))
+        with pytest.raises(CannotBuild):
+            append(log, LAYERS[2])
+        with pytest.raises(CannotBuild):
+            log.commit(PASSES[1])
+    assert_holds(path, 1)

@@ -3,6 +3,7 @@
 It is killed from outside at an event, dies in mid-write at a size, or is interrupted at an event.
 """
 
+import re
 import shutil
 from pathlib import Path
 
@@ -11,9 +12,13 @@ import pytest
 from building import BOTH_METRICS, built, copied, files, finished, replace, started
 
 from coordinator.build import build
-from coordinator.request import Committed, Event, Painting, Request
-from workers.material import Material
+from coordinator.crew import Hire, Site
+from coordinator.local import Local
+from coordinator.request import Committed, Event, Painting, Request, SetBack, Started
+from workers.errors import DamagedLog
+from workers.material import STRONGER, Material
 from workers.table import Table
+from workers.workshop import Library
 
 KQVKR = Material.parse("KQvKR")
 
@@ -181,3 +186,103 @@ def test_logs_that_rest_on_other_tables_are_not_gone_on_from(tables: Path, tmp_p
     passes = [event.passed.depth for event in events if isinstance(event, Committed)]
     assert passes.count(0) == 2
     assert Table(tmp_path / "KQvKR.dtc.arrow").smaller["KQvK"] == digest
+
+
+# ---- logs that were damaged ----
+
+
+def flip(out: Path, where: str) -> None:
+    """A bit of the stronger side's first log, in the header of a layer amid it or in its
+    payload.
+    """
+    log = out / ".KQvKR.dtc.build" / "stronger.1.0.log"
+    data = log.read_bytes()
+    starts = [found.start() for found in re.finditer(b"kpl3\x01", data)]
+    at = starts[len(starts) // 2] + {"header": 8, "payload": 60}[where]
+    with open(log, "r+b") as file:
+        file.seek(at)
+        file.write(bytes([data[at] ^ 8]))
+
+
+@pytest.mark.parametrize("where", ["header", "payload"])
+def test_a_log_that_was_damaged_is_gone_on_from_where_it_is_sound(
+    tables: Path, tmp_path: Path, where: str
+) -> None:
+    copied(tables, tmp_path, "KQvK", "KRvK")
+    heard = interrupted_after(tmp_path, 20)
+    flip(tmp_path, where)
+    again = depths_of(built(tmp_path, "KQvKR"))
+    assert 0 < again[0] < heard[-1]
+    assert files(tmp_path) == finished(tables)
+
+
+def depths_of(events: list[Event]) -> list[int]:
+    """Of the stronger side's passes."""
+    passes = [e for e in events if isinstance(e, Committed) and e.winner == STRONGER]
+    return [done.passed.depth for done in passes]
+
+
+def interrupted_after(out: Path, passes: int) -> list[int]:
+    events: list[Event] = []
+
+    def listen(event: Event) -> None:
+        events.append(event)
+        if len(depths_of(events)) == passes:
+            raise Interruption
+
+    with pytest.raises(Interruption):
+        build(Request((KQVKR,), out, threads=2), listen)
+    return depths_of(events)
+
+
+def built_while_damaged(
+    out: Path, at: type[Event], where: str, hire: Hire | None
+) -> tuple[list[Event], list[Event]]:
+    """Build, and damage the log at an event; all that happened before, and since."""
+    before, since = list[Event](), list[Event]()
+
+    def listen(event: Event) -> None:
+        if isinstance(event, at) and not since:
+            flip(out, where)
+            since.append(event)
+        (since or before).append(event)
+
+    build(Request((KQVKR,), out, threads=2), listen, hire)
+    return before, since
+
+
+def hired(site: Site, library: Library) -> Local:
+    return Local(site, library, 1, 2)
+
+
+AT = pytest.mark.parametrize(
+    ("at", "where"), [(Started, "header"), (Started, "payload"), (Painting, "payload")]
+)
+
+
+@AT
+def test_what_is_damaged_when_it_is_read_is_found_again(
+    tables: Path, tmp_path: Path, at: type[Event], where: str
+) -> None:
+    copied(tables, tmp_path, "KQvK", "KRvK")
+    heard = interrupted_after(tmp_path, 20)
+    before, since = built_while_damaged(tmp_path, at, where, hired)
+    (setback,) = [event for event in since if isinstance(event, SetBack)]
+    again = depths_of(since)
+    assert f"the log is damaged after pass {again[0] - 1}" in setback.reason
+    assert 0 < again[0] < (depths_of(before) or heard)[-1]
+    assert {n: data for n, data in files(tmp_path).items() if n in finished(tables)} == finished(
+        tables
+    )
+
+
+@AT
+def test_a_build_that_meets_damage_says_so_and_the_next_one_goes_on(
+    tables: Path, tmp_path: Path, at: type[Event], where: str
+) -> None:
+    copied(tables, tmp_path, "KQvK", "KRvK")
+    interrupted_after(tmp_path, 20)
+    with pytest.raises(DamagedLog, match=r"stronger\.1\.0\.log: damaged after pass \d+$"):
+        built_while_damaged(tmp_path, at, where, None)
+    built(tmp_path, "KQvKR")
+    assert files(tmp_path) == finished(tables)

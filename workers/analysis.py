@@ -262,7 +262,7 @@ class Analysis:
                 _kernels.refresh(self.domain.kernel, pair, bound.kernel)
 
         self._threads.map(less_those_without, self._chunks)
-        freed = self._freed = Freed(self._layer(own), self.log)
+        freed = self._freed = Freed(self._layer(own), self.winner, self.log)
         # Nothing is lost yet, so what is found comes from captures alone.
         for depth in range(self.exits.last, 0, -1):
             captured = self.exits.freeing(depth)
@@ -276,7 +276,6 @@ class Analysis:
                     freed.layer,
                 )
                 self._find(step, freed.layer, Found(depth, False, 0), freed.log)
-        freed.log.flush()
 
     # ---- going on from a log ----
 
@@ -326,11 +325,9 @@ def _parcel(streams: dict[int, memoryview]) -> Parcel:
 class Freed:
     """The layers freed(n) in a file of their own, and the one at hand."""
 
-    def __init__(self, layer: Layer, log: PassLog) -> None:
+    def __init__(self, layer: Layer, winner: int, log: PassLog) -> None:
         self.layer = layer
-        path = log.path.with_suffix(".freed")
-        path.unlink(missing_ok=True)
-        self.log = PassLog(path, {})
+        self.log = PassLog(log.path.with_suffix(".freed"), {"winner": winner})
 
     def load(self, domain: Domain, depth: int, chunk: Chunk) -> None:
         """Make the layer that of a depth, for the partitions of a chunk."""

@@ -75,15 +75,14 @@ class History:
         """
         for (log, first, last), chunks in self._entries:
             for at, places in chunks.of(chunk):
-                wanted = None if len(places) == chunks.size_of(at) else list(places.values())
                 for found in log.founds(at):
                     if (
                         first <= found.depth <= last
                         and depth in (None, found.depth)
                         and won in (None, found.won)
                     ):
-                        streams = log.layer(found, wanted)
-                        yield found, dict(zip(places, streams, strict=True))
+                        streams = log.layer(found)
+                        yield found, {p: streams[place] for p, place in places.items()}
 
 
 class _Chunks:
@@ -104,6 +103,3 @@ class _Chunks:
                 first = self._partitions[chunk * self._together]
                 found.setdefault(first, {})[p] = place
         yield from found.items()
-
-    def size_of(self, first: int) -> int:
-        return min(self._together, len(self._partitions) - self._order[first])

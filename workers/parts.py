@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from workers.domain import Domain
+from workers.errors import DamagedLog
 from workers.painting import Logs, Longest, Painter, counts_of, dtype_of
 from workers.passtimes import write_times
 from workers.store import Store
@@ -67,6 +68,8 @@ def write_part(
             sync(file)
         store.keep(name)
         store.keep(_note_of(name))
+    except DamagedLog:
+        raise
     except OSError as error:
         raise cannot_write(f"{store}/{name}", error) from error
     return note.bytes

@@ -238,9 +238,8 @@ class RemoteStore:
 
     # ---- logs ----
 
-    def extend(self, name: str, fd: int) -> None:
+    def extend(self, name: str, fd: int, end: int) -> None:
         segments, start = self._extended.get(name, (0, 0))
-        end = os.lseek(fd, 0, os.SEEK_CUR)
         with open(self.here(name), "rb") as source:
             source.seek(start)
             self._put(f"{name}/{_SEGMENT.format(segments)}", source, end - start)

@@ -9,7 +9,7 @@ A build writes and reads files here, under their names, and then has the store k
     here      where a file lies or is to be written
     fetch     the file of a name, here
     keep      a file written here is the store's from now on: all of it or nothing
-    extend    a log has grown, and its end is to outlast a power cut
+    extend    a log has grown, and is to outlast a power cut as far as it is complete
     gather    a log, here, with all that it has grown by
     hold      nobody else builds into this store meanwhile
 
@@ -70,7 +70,9 @@ class Store(Protocol):
     def rename(self, name: str, new: str) -> None:
         """Keep what was written here under another name, in place of what had it."""
 
-    def extend(self, name: str, fd: int) -> None: ...
+    def extend(self, name: str, fd: int, end: int) -> None:
+        """So many bytes of a log are complete; behind them somebody may be writing."""
+
     def gather(self, name: str) -> Path: ...
     def remove(self, name: str) -> None: ...
     def make(self, folder: str) -> None: ...
@@ -158,8 +160,8 @@ class LocalStore:
         os.replace(self.here(name), self.here(new))
         sync_directory(self.here(new).parent)
 
-    def extend(self, name: str, fd: int) -> None:
-        os.fsync(fd)
+    def extend(self, name: str, fd: int, end: int) -> None:
+        os.fdatasync(fd)
 
     def remove(self, name: str) -> None:
         self.here(name).unlink(missing_ok=True)

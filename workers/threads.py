@@ -65,6 +65,9 @@ class Threads:
         finally:
             for waiting in jobs:
                 waiting.cancel()
+            for running in jobs:
+                if not running.cancelled():
+                    running.exception()
 
     def stream(self, job: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Results in order, with only a few jobs under way, for results that are large."""

@@ -10,6 +10,7 @@ Names carry the incarnation of whoever writes, so a worker that was given up ove
 
 import json
 import re
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -181,12 +182,12 @@ class Workshop(NamedTuple):
         """What all workers of an incarnation committed, and how many there were."""
         agreed, count = None, 0
         for name in logs:
-            log = self.read_log(name)
-            log.close()
-            stated = json.loads(log.identity or b"{}")
-            if any(stated.get(key) != value for key, value in wanted.items()):
-                return [], 0
-            agreed = log.passes if agreed is None else _both(agreed, log.passes)
+            with closing(self.read_log(name)) as log:
+                stated = json.loads(log.identity or b"{}")
+                if any(stated.get(key) != value for key, value in wanted.items()):
+                    return [], 0
+                passes = log.sound()
+            agreed = passes if agreed is None else _both(agreed, passes)
             count = stated["workers"]
         return agreed or [], count
 

@@ -23,38 +23,43 @@ namespace {
 constexpr int FEW = 6;
 constexpr uint8_t LAST = 0x80, WHOLE_WORD = 0x40;
 
-// Most words that hold anything hold one bit or two: these take no branch that could be foreseen wrongly.
+// Which of the eight words of a unit hold anything, as a number for each of its lanes to be put together.
+inline Unit named(const uint64_t* words, int rank) {
+    constexpr Unit first = {1, 2, 4, 8, 16, 32, 64, 128};
+    return reinterpret_cast<Unit>(unit_at(words) != Unit{}) & (first << (8 * rank));
+}
+
+inline uint64_t held_words(const uint64_t* words) {
+    Unit sum{};
+    for (int r = 0; r < 8; ++r) sum |= named(words + 8 * r, r);
+    uint64_t mask = 0;
+    for (int i = 0; i < 8; ++i) mask |= sum[i];
+    return mask;
+}
+
+// Written as if it were few bits, and as if it were the word: no branch that could be foreseen wrongly. What is too
+// long is written over by the next word.
 inline size_t pack_word(uint64_t word, uint8_t* out) {
     const int count = count_bits(word);
-    if (count > FEW) {
-        *out = WHOLE_WORD;
-        std::memcpy(out + 1, &word, 8);
-        return 9;
+    uint64_t bytes = 0, rest = word;
+    for (int n = 0; n < FEW; ++n) {
+        bytes |= static_cast<uint64_t>(lowest(rest | bit(63))) << (8 * n);
+        rest &= rest - 1;
     }
-    out[0] = static_cast<uint8_t>(lowest(word));
-    word &= word - 1;
-    out[1] = static_cast<uint8_t>(lowest(word | bit(63)));
-    for (int n = 2; n < count; ++n) {
-        word &= word - 1;
-        out[n] = static_cast<uint8_t>(lowest(word));
-    }
-    out[count - 1] |= LAST;
-    return static_cast<size_t>(count);
+    bytes |= uint64_t{LAST} << (8 * (count - 1) & 63);
+    const bool is_few = count <= FEW;
+    bytes = is_few ? bytes : WHOLE_WORD | word << 8;
+    std::memcpy(out, &bytes, 8);
+    out[8] = static_cast<uint8_t>(word >> 56);
+    return is_few ? static_cast<size_t>(count) : 9;
 }
 
 inline size_t pack_row(const uint64_t* words, uint8_t* out) {
-    uint64_t found[64], mask = 0;
-    size_t count = 0;
-    for (int i = 0; i < 64; ++i) {
-        const bool any_here = words[i] != 0;
-        found[count] = words[i];
-        count += any_here;
-        mask |= uint64_t{any_here} << i;
-    }
+    const uint64_t mask = held_words(words);
     std::memcpy(out, &mask, 8);
     uint8_t* const start = out;
     out += 8;
-    for (size_t i = 0; i < count; ++i) out += pack_word(found[i], out);
+    for (uint64_t rest = mask; rest; rest &= rest - 1) out += pack_word(words[lowest(rest)], out);
     return static_cast<size_t>(out - start);
 }
 
