@@ -26,7 +26,7 @@ from coordinator.build import build
 from coordinator.crew import Hire
 from coordinator.local import Local
 from coordinator.plan import estimate
-from coordinator.request import Committed, Event, Request
+from coordinator.request import Committed, Event, Painting, Request, Started
 from workers.analysis import Analysis
 from workers.domain import domain_of
 from workers.errors import CannotBuild
@@ -263,35 +263,47 @@ def _megabytes(out: Path, name: str) -> float:
 
 
 def _kept(out: Path, name: str, threads: int, repeats: int) -> Iterator[Figure]:
-    """Time beyond that of solving with nothing kept, as a share of it.  Builds on a cluster have a
-    journal, which costs the same if threads of this process are hired.
+    """Processor time beyond that of solving with nothing kept, as a share of it.  Builds on a
+    cluster have a journal, which costs the same if threads of this process are hired.
     """
     material, directory = Material.parse(name), Tables(out, METRIC)
     with Threads(threads) as pool:
         exits = exits_of(material, METRIC, directory, pool)
-        without = best_of(repeats, lambda: _solve_unlogged(material, exits, pool))
-        logged = best_of(repeats, lambda: _solve_logged(out, material, exits, pool))
+        unlogged = partial(_solve_unlogged, material, exits, pool)
+        logged = partial(_solve_logged, out, material, exits, pool)
+        solving, log = _beyond(
+            3 * repeats, partial(_work_of, 1, unlogged), partial(_work_of, 1, logged)
+        )
     directory.close()
-    share = 100 / without
-    yield Figure(f"{name}, the log beyond solving", share * (logged - without), "%", 100 / 3)
-    journaled, forgotten = (
-        min(_passes(out, material, threads, hire) for _ in range(repeats))
-        for hire in (lambda site, tables: Local(site, tables, 1, threads), None)
+    yield Figure(f"{name}, the log beyond solving", 100 * log / solving, "%", 100 / 3)
+    forgotten, journaled = (
+        partial(_solving, out, material, threads, hire)
+        for hire in (None, lambda site, library: Local(site, library, 1, threads))
     )
-    kept = logged - without + journaled - forgotten
-    yield Figure(f"{name}, log and journal beyond solving", share * kept, "%", 100 / 3)
+    _, journal = _beyond(3 * repeats, forgotten, journaled)
+    kept = 100 * (log + journal) / solving
+    yield Figure(f"{name}, log and journal beyond solving", kept, "%", 100 / 3)
 
 
-def _passes(out: Path, material: Material, threads: int, hire: Hire | None) -> float:
-    """Seconds of the passes of a build, from commit to commit."""
-    seconds = list[float]()
+def _beyond(
+    times: int, less: Callable[[], float], more: Callable[[], float]
+) -> tuple[float, float]:
+    """What the one takes, and what the other takes beyond it: in turns, for the speed of a machine
+    changes from second to second, and the median.
+    """
+    rounds = [(less(), more()) for _ in range(times)]
+    return median(a for a, _ in rounds), median(b - a for a, b in rounds)
+
+
+def _solving(out: Path, material: Material, threads: int, hire: Hire | None) -> float:
+    """Processor time of a build, from the start of its workers until it paints."""
+    at = dict[type[Event], float]()
 
     def listen(event: Event) -> None:
-        if isinstance(event, Committed):
-            seconds.append(event.seconds)
+        at[type(event)] = time.process_time()
 
     build(Request((material,), out, threads=threads, force=True, verify=False), listen, hire)
-    return sum(seconds)
+    return at[Painting] - at[Started]
 
 
 def _solve_unlogged(material: Material, exits: Sequence[Exits], threads: Threads) -> None:

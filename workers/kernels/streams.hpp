@@ -37,8 +37,8 @@ inline uint64_t held_words(const uint64_t* words) {
     return mask;
 }
 
-// Written as if it were few bits, and as if it were the word: no branch that could be foreseen wrongly. What is too
-// long is written over by the next word.
+// Always as many steps as few bits may take, and nine bytes: how many bits there are cannot be foreseen. What is too
+// much is written over by the next word.
 inline size_t pack_word(uint64_t word, uint8_t* out) {
     const int count = count_bits(word);
     uint64_t bytes = 0, rest = word;
