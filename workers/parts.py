@@ -7,6 +7,9 @@ The table grows out of part 0: the others are appended to it, then the end, and 
 its name.  So a table of one part is written once.  Until it has its name what is appended can be
 cut off again, so joining can be repeated; when the part is gone the table has its name.
 
+A piece of a part that was appended need not stay in memory as it stands there: the next one finds
+its pages free.  To look for others took most of the time.
+
 A part 0 of a former incarnation is copied first, as far as its note says: whoever was given up
 while it joined may come back to life, and must not write into what others publish.
 """
@@ -16,7 +19,7 @@ import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -96,8 +99,7 @@ def join(
             file.truncate(notes[0].bytes)
             file.seek(notes[0].bytes)
             for part in parts[1:]:
-                with open(store.fetch(part), "rb") as source:
-                    shutil.copyfileobj(source, file, 1 << 20)
+                _append(file, store.fetch(part))
             file.seek(0)
             head = file.read(notes[0].bytes - sum(b.metadata + b.body for b in notes[0].batches))
             file.seek(0, os.SEEK_END)
@@ -108,6 +110,16 @@ def join(
         store.rename(joined, name)
     except OSError as error:
         raise cannot_write(f"{store}/{name}", error) from error
+
+
+def _append(file: BinaryIO, part: Path) -> None:
+    at = 0
+    with open(part, "rb", buffering=0) as source:
+        while piece := source.read(1 << 20):
+            file.write(piece)
+            if hasattr(os, "posix_fadvise"):
+                os.posix_fadvise(source.fileno(), at, len(piece), os.POSIX_FADV_DONTNEED)
+            at += len(piece)
 
 
 def _end(head: bytes, domain: Domain, logs: Logs, identity: Identity, notes: Sequence[Note]) -> End:
