@@ -39,7 +39,7 @@ class Crew(AbstractContextManager["Crew"], Protocol):
 
 
 LEAST_SECONDS = 600.0
-SLOWEST = 1 << 20  # bytes of its memory that a worker gets through in a second
+SLOWEST = 1 << 18  # bytes of its memory that a worker gets through in a second
 
 
 def lease(memory: int) -> float:

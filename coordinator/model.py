@@ -57,8 +57,8 @@ class Constants(NamedTuple):
     unit: float = 4.9e-7  # a unit in which a pass finds anything
     near: float = 2.4e-7  # the same where a partition stays in a core's cache, up to five men
     opening: float = 4.5e-10  # a slot, before the first pass of a winner
-    exit: float = 7.0e-9  # a slot of a smaller table, read and brought into the larger one's frame
-    take: float = 8.5e-9  # a byte of what another worker found, taken into the copies
+    exit: float = 2.7e-9  # a slot of a smaller table, read and brought into the larger one's frame
+    take: float = 5.6e-9  # a byte of what another worker found, taken into the copies
     paint: float = 3.0e-9  # a slot of both sides, painted and compressed
     proof: float = 8.0e-9  # a slot of both sides, proved
     step: float = 7.0e-4  # a step: asking all workers and waiting for them

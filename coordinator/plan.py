@@ -20,7 +20,8 @@ from workers.threads import chunks_of
 # Open and frontier for each side to move; with exits that carry a depth, what is freed and is not.
 BITMAPS = {Metric.DTC: 4, Metric.DTM: 6}
 COPIED = 3  # of what another worker owns: open for the winner, and both frontiers
-SMALLER_BITMAPS = 5  # sets read off a smaller table's column, which itself takes a byte a slot
+# Sets read off a smaller table's column; where exits carry a depth it is kept too, a byte a slot.
+SMALLER_BITMAPS = {Metric.DTC: 3, Metric.DTM: 4 + 8}
 BASE = 250 << 20  # the interpreter, pyarrow, numpy
 TABLE_BYTES_PER_VALUE = 0.24
 LOG_BYTES_PER_VALUE = 0.32
@@ -44,7 +45,7 @@ class Estimate:
 def estimate(material: Material, threads: int, metric: Metric = Metric.DTC) -> Estimate:
     axes = len(material.letters)
     bitmap = _bitmap(axes)
-    smaller = SMALLER_BITMAPS * _bitmap(axes - 1) + rows_of(material) // 64
+    smaller = SMALLER_BITMAPS[metric] * _bitmap(axes - 1)
     solving = BITMAPS[metric] * (bitmap + bitmap // 512) + axes * smaller
     scratch = threads * 3 * bitmap // len(PAIRS)
     # While painting, a chunk of both columns in each thread, and as many compressed parts waiting.

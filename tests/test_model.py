@@ -67,7 +67,7 @@ def test_small_materials_are_left_to_one_worker_however_many_there_are() -> None
 
 def test_who_lacks_memory_is_given_more_workers_and_told_when_that_does_not_suffice() -> None:
     roomy, tight, hopeless = (
-        predicted("KRBvKBN", cluster(64, memory=memory)) for memory in (1 << 40, 5 << 29, 1 << 30)
+        predicted("KRBvKBN", cluster(64, memory=memory)) for memory in (1 << 40, 1 << 31, 1 << 30)
     )
     assert roomy.workers < tight.workers <= hopeless.workers == 64
     assert roomy.fits
