@@ -4,8 +4,8 @@ in the middle of a pass.
     noticed     from when it is killed until it is known to be lost
     made up     from then on, until the next pass is committed
 
-By then there is a process to spare, as in every build that has lasted some seconds.  Whoever takes
-over reads the smaller tables and the log of all passes so far, and does the one pass again.
+By then there is a process to spare, as in every build that has lasted some seconds.  It takes over:
+makes again what was at hand, and does the one pass again.
 """
 
 import os

@@ -67,7 +67,7 @@ class NoLog(PassLog):
 class Unlogged(Analysis):
     """The steps alone: nothing is packed either."""
 
-    def _find(self, step: Step, layer: Layer, found: Found, log: PassLog) -> Findings:
+    def _find(self, step: Step, layer: Layer, found: Found) -> Findings:
         def job(chunk: Chunk) -> int:
             tally = np.zeros(len(chunk), np.uint64)
             with self._scratches.lend() as scratch:
@@ -165,7 +165,8 @@ class Steps:
         yield self._lose(DENSE)._replace(kernel="lose, king alone")
 
     def _prepare(self) -> Rate:
-        seconds = best_of(self.repeats, self.analysis.prepare)
+        a = self.analysis
+        seconds = best_of(self.repeats, a.prepare, a.estate.forget)
         return self._rate("prepare", 0, _touched_by_prepare(self.analysis), seconds)
 
     def _lose_at_once(self) -> Rate:

@@ -2,10 +2,11 @@
 
     create, do, seal    what a worker is asked; answers and failures are values
     rest                lets go of the domain, so that the process can be given another
-    lives               a sign of life, on a thread of its own
+    keep                holds what others would leave behind, while it is to spare
+    lives, estate       a sign of life, and what it would leave, on a thread of its own
 
-All that a worker needs is imported when the process starts, which takes seconds; to create a worker
-in it then takes none.
+All that a worker needs is imported and calculated when the process starts, which takes seconds; to
+create a worker in it then takes milliseconds.
 """
 
 import os
@@ -19,6 +20,8 @@ from coordinator.commands import Call, Create, Seal, Task
 from coordinator.crew import Site
 from coordinator.events import Done, Event, NodeLeft
 from coordinator.tasks import Parcels, created, done, failed, sealed
+from workers.estate import Address, Heirlooms
+from workers.geometry import neighbours
 from workers.limits import held
 from workers.worker import Worker
 from workers.workshop import Library
@@ -31,12 +34,16 @@ class Actor:
         self._site = site
         self._library = Library(Path(site.out))
         self._worker: Worker | None = None
+        self._heirlooms = Heirlooms()
+        neighbours()
 
     def create(self, call: Call, task: Create, room: PlacementGroup, limit: float) -> Event:
         if not room.wait(limit):
             return NodeLeft(task.node)  # to others
         try:
-            self._worker = created(self._site, self._library, call, task, task.cores)
+            self._worker = created(
+                self._site, self._library, call, task, task.cores, self._heirlooms
+            )
         except Exception as error:
             return failed(call, task, error)
         return Done(call)
@@ -59,12 +66,23 @@ class Actor:
         return [answer, *(parcels.get(receiver) for receiver in range(workers))]
 
     def rest(self) -> int:
-        """Let go of the domain; the bytes of memory that are kept all the same."""
+        """Let go of the domain, but for what this process itself may go on from if it is given the
+        same again; the bytes of memory that are kept all the same.
+        """
         worker, self._worker = self._worker, None
         if worker is not None:
+            self._heirlooms.keep(filter(None, [worker.estate]))
             worker.close()
             del worker
         return held()
+
+    def keep(self, estates: list[Address]) -> None:
+        """Hold these and no others."""
+        self._heirlooms.keep(estates)
+
+    def estate(self) -> Address | None:
+        """What this process would leave, if it works."""
+        return None if (worker := self._worker) is None else worker.estate
 
     def lives(self) -> int:
         """A sign of life: the process."""
@@ -86,6 +104,7 @@ REMOTE: Any = ray.remote(
         (Actor,),
         {
             "seal": ray.method(concurrency_group="seals")(Actor.seal),
+            "estate": ray.method(concurrency_group="life")(Actor.estate),
             "lives": ray.method(concurrency_group="life")(Actor.lives),
         },
     )

@@ -3,7 +3,8 @@
     held        from when the first worker is wanted there until nobody has worked there for a while
     reserved    its cores and its memory, through Ray: another build that wants them waits, or does
                 without
-    to spare    a process that has imported everything and belongs to no domain
+    to spare    a process that has imported everything and belongs to no domain; it holds what
+                those who work there would leave behind (`workers.estate`)
 
 To start a process takes a second or two, for a small material longer than solving it.  So the
 process of a worker that has answered everything is kept for the next one; what is still on its way
@@ -31,11 +32,13 @@ from api.ray_actor import REMOTE
 from coordinator.crew import Site
 from coordinator.domains import Node
 from coordinator.plan import BASE
+from workers.estate import Address
 
 NODE_LABEL = "ray.io/node-id"
 KEEP_SECONDS = 10.0  # a part where nobody works
 START_SECONDS = 60.0
 FREE_SECONDS = 3.0
+SOON = 0.05
 SIGN_SECONDS = 1.0  # for a spare to say that it lives; it takes a millisecond
 
 
@@ -74,6 +77,16 @@ def process(actor: Any, limit: float = START_SECONDS) -> int:
     return number
 
 
+def _estates(actors: Iterable[Any]) -> dict[Any, Address | None]:
+    """Those of which it is known: whoever is stopped does not answer, the dead do not either."""
+    asked = {actor.estate.remote(): actor for actor in actors}
+    found: dict[Any, Address | None] = {}
+    for answer in ray.wait([*asked], num_returns=len(asked), timeout=SOON)[0] if asked else ():
+        with suppress(RayError):
+            found[asked[answer]] = ray.get(answer)
+    return found
+
+
 def _resting(actor: Any) -> Spare:
     return Spare(actor, actor.rest.remote())
 
@@ -85,8 +98,9 @@ class Holding:
         self.place, self._site, part = place, site, place.part
         bundle = {"CPU": part.cores, "memory": part.memory + BASE}
         self.room = placement_group([bundle], bundle_label_selector=[{NODE_LABEL: place.machine}])
-        self._working: list[Any] = []
+        self._working: dict[Any, Address | None] = {}  # and where each has its estate
         self._spares: list[Spare] = []  # who rested last comes first
+        self._keeping: Any = None
         self._left = time.monotonic()
 
     @property
@@ -97,14 +111,14 @@ class Holding:
     def worker(self) -> Any:
         """A process to work in: one to spare if there is any, else a new one."""
         actor = self._spared() or self._start()
-        self._working.append(actor)
+        self._working[actor] = None
         return actor
 
     def leave(self, actor: Any, is_sound: bool) -> None:
         """A worker is released; one that is sound has answered all that it was asked."""
         if actor not in self._working:
             return  # all of it was given back
-        self._working.remove(actor)
+        del self._working[actor]
         self._left = time.monotonic()
         if is_sound:
             self._spares.insert(0, _resting(actor))
@@ -119,18 +133,21 @@ class Holding:
             if spare not in kept:
                 ray.kill(spare.actor)
         self._spares = kept or [_resting(self._start())]
+        self._working |= _estates(self._working)
+        estates = [*filter(None, self._working.values())]
+        self._keeping = self._spares[0].actor.keep.remote(estates)
 
     def spare(self) -> Spare:
-        """One that is at rest, if there can be."""
+        """One that is at rest, if there can be, and holds what those who work here would leave."""
         self.level()
         (spare,) = self._spares
-        ray.wait([spare.kept], timeout=START_SECONDS)
+        ray.wait([spare.kept, self._keeping], num_returns=2, timeout=START_SECONDS)
         return spare
 
     def give_back(self) -> None:
         for actor in (*self._working, *(spare.actor for spare in self._spares)):
             ray.kill(actor)
-        self._working, self._spares = [], []
+        self._working, self._spares = {}, []
         remove_placement_group(self.room)
 
     def _spared(self) -> Any:

@@ -222,7 +222,7 @@ def _team(material: Material, metric: Metric, cluster: Cluster) -> tuple[int, in
     memory that the largest of them needs.
     """
     most = min(cluster.nodes, len(PAIRS))
-    alone = estimate(material, cluster.cores, metric).memory
+    alone = _memory(material, metric, cluster, 1)
     deserved = min(-(-estimate(material, 1, metric).bitmap // GRAIN), most)
     if deserved == 1 and (alone <= cluster.offered or most == 1):
         return 1, alone

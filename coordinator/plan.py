@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from workers.errors import CannotBuild
+from workers.estate import UNDO
 from workers.geometry import PAIRS
 from workers.limits import Room, memory
 from workers.material import Material, closure
@@ -63,10 +64,12 @@ def estimate(material: Material, threads: int, metric: Metric = Metric.DTC) -> E
 
 
 def memory_of(whole: Estimate, metric: Metric) -> tuple[int, int, int]:
-    """What a worker takes whatever it holds, for each partition of its own, and for each copy."""
+    """What a worker takes whatever it holds, for each partition of its own, and for each copy: on a
+    cluster, with what it keeps for whoever has to take over.
+    """
     a_set = (whole.bitmap + whole.bitmap // 512) // len(PAIRS)
-    own = BITMAPS[metric] * a_set
-    return max(BASE, whole.memory - own * len(PAIRS)), own, COPIED * a_set
+    own, undo = BITMAPS[metric] * a_set, a_set // UNDO
+    return max(BASE, whole.memory - own * len(PAIRS)), own + undo, COPIED * a_set + undo
 
 
 def _bitmap(axes: int) -> int:

@@ -29,6 +29,7 @@ from coordinator.crew import Site
 from coordinator.events import Answer, Computed, Damaged, Done, Failed, Fault, Prepared, Written
 from workers.analysis import Findings, Parcel
 from workers.errors import CannotBuild, DamagedLog, DamagedTable, KingpairError
+from workers.estate import Heirlooms
 from workers.passlog import Pass
 from workers.subject import Subject
 from workers.threads import Threads
@@ -39,7 +40,14 @@ Parcels = dict[int, Parcel]  # by receiver
 Reply = tuple[Answer, Parcels]
 
 
-def created(site: Site, library: Library, call: Call, task: Create, threads: int) -> Worker:
+def created(
+    site: Site,
+    library: Library,
+    call: Call,
+    task: Create,
+    threads: int,
+    heirlooms: Heirlooms | None = None,
+) -> Worker:
     subject = Subject.parse(call.domain)
     return Worker(
         subject.material,
@@ -49,6 +57,7 @@ def created(site: Site, library: Library, call: Call, task: Create, threads: int
         library.of(subject.metric),
         Threads(threads),
         site.compact,
+        heirlooms,
     )
 
 

@@ -70,7 +70,7 @@ class Held:
         self.scratch = _kernels.Scratch(self.domain)
 
     def empty(self) -> Layer:
-        return Layer(len(self.pairs), self.rows)
+        return Layer.empty(len(self.pairs), self.rows)
 
     def words(self, layer: Layer, pair: int) -> Words:
         return layer.words[self.place[pair] * self.size :][: self.size]

@@ -44,6 +44,8 @@ class HarmedCrew(RayCrew):
         if self._harm and fits and getattr(task, "depth", DEPTH) in (0, DEPTH):
             if self._harm == "end":
                 os.kill(os.getpid(), signal.SIGKILL)
+            if self._harm == "kill":
+                prepare_for(self)
             for pid in at_work(self)[: HARMED.get(self._harm, 1)]:
                 os.kill(pid, signal.SIGSTOP if self._harm == "stop" else signal.SIGKILL)
             self._harm = ""
@@ -72,6 +74,14 @@ class Happening(RayCrew):
         if is_time and call.domain == "KQvKR.dtc" and (happen := self._happen):
             self._happen = None
             happen(self)
+
+
+def prepare_for(crew: RayCrew) -> None:
+    """Whoever takes over has what the dead leave, as in a build that has lasted some seconds."""
+    for holding in crew._held.values():
+        holding.level()
+    for holding in crew._held.values():
+        holding.spare()
 
 
 def at_work(crew: RayCrew) -> list[int]:

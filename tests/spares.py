@@ -4,8 +4,8 @@
 
 Prints a line for each build: its name, how many workers were lost, how many there were, in how many
 processes, how many cores the next build would find, whether the last process was the one to spare,
-and whether somebody else had a core before the end.  To be run where only loopback is, among no
-processes but its own.
+how many estates that one held before, and whether somebody else had a core before the end.  To be
+run where only loopback is, among no processes but its own.
 """
 
 import os
@@ -48,7 +48,7 @@ class Observed(Happening):
     def __init__(self, site: Site, happen: Callable[["Observed"], None]) -> None:
         super().__init__(site, 1, self.limits, happen)
         self.processes: list[int] = []
-        self.spared = 0
+        self.spared = self.estates = 0
         self.lost: set[Key] = set()
         self.asked: list[Any] = []
         self.found: list[bool] = []
@@ -69,6 +69,8 @@ class Observed(Happening):
         """The process to spare, once it rests."""
         (holding,) = self._held.values()
         self.spared = process(holding.spare().actor)
+        links = (os.readlink(link) for link in Path(f"/proc/{self.spared}/fd").iterdir())
+        self.estates = sum(link.startswith("/memfd:kingpair") for link in links)
         return self.spared
 
     def __exit__(self, *ended: Any) -> None:
@@ -128,7 +130,14 @@ def built(
     for each in crew.asked:
         ray.get(each, timeout=LIMIT_SECONDS)
     taken_over = crew.processes[-1] == crew.spared
-    said = (len(crew.lost), len(crew.processes), len(set(crew.processes)), free, taken_over)
+    said = (
+        len(crew.lost),
+        len(crew.processes),
+        len(set(crew.processes)),
+        free,
+        taken_over,
+        crew.estates,
+    )
     print(f"\n{out.name}", *said, *crew.found, flush=True)
 
 

@@ -205,10 +205,10 @@ def test_processes_are_kept_to_spare_and_their_nodes_and_a_call_without_end_is_g
     (tmp_path / "out").mkdir()
     lines = lines_of(tmp_path, "spares.py", str(tmp_path / "out"))
     said = dict(line.split(" ", 1) for line in lines if line)
-    lost, workers, processes, free, is_spare = said["killed"].split()
-    assert (lost, free, is_spare) == ("1", "2", "True")
+    lost, workers, processes, free, is_spare, estates = said["killed"].split()
+    assert (lost, free, is_spare, estates) == ("1", "2", "True", "1")
     assert int(processes) < int(workers)
-    lost, _, _, free, is_spare = said["both"].split()
+    lost, _, _, free, is_spare, _ = said["both"].split()
     assert (lost, free, is_spare) == ("1", "2", "False")
     assert said["held"].split()[-1] == "False"
     assert not said["stranded"].startswith("0 ")

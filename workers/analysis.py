@@ -11,7 +11,9 @@ in the pass in which its last escape is found won.  The layers freed(n) are made
 pass, deepest first so that each position is in one of them, and wait in a file.
 
 What a pass finds goes to the pass log the moment a chunk of partitions is done; depths are not kept
-here.
+here.  The open sets stand in an estate, whose marks say how far each partition has come: an
+analysis that goes on from one, or from the log, makes only those again that the estate does not
+have.
 
 A worker that owns some of the partitions does all this for its own.  Of those around them it keeps
 copies of open_w and the frontiers: a step is given what the last one found there, packed, and takes
@@ -23,6 +25,7 @@ made, three for each copy; and 3 partitions of scratch a thread.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -34,9 +37,10 @@ from numpy.typing import NDArray
 from workers import _kernels
 from workers.bits import Layer
 from workers.domain import Domain
+from workers.estate import TORN, Estate, Taken, is_of_won, step_after, step_of
 from workers.exits import Exits, Sets
-from workers.history import History
-from workers.passlog import Found, PassLog, Stream
+from workers.history import NOTHING, History
+from workers.passlog import Found, LogFile, Pass, PassLog, Stream
 from workers.threads import Chunk, Threads, chunks_of
 
 Tally = NDArray[np.uint64]  # distinct positions found, per partition
@@ -59,6 +63,14 @@ class Parcel(NamedTuple):
             yield pair, data[start:end]
 
 
+class Part(NamedTuple):
+    """What was found in a chunk: its partitions, their streams in one buffer, where each ends."""
+
+    partitions: list[int]
+    streams: bytes
+    ends: list[int]
+
+
 class Findings(NamedTuple):
     """What a step found: distinct positions in each partition of the share, and what of it other
     workers read.
@@ -76,7 +88,13 @@ class Analysis:
     """The state of one colour's analysis, and the steps that carry it on."""
 
     def __init__(
-        self, domain: Domain, winner: int, exits: Exits, threads: Threads, log: PassLog
+        self,
+        domain: Domain,
+        winner: int,
+        exits: Exits,
+        threads: Threads,
+        log: PassLog,
+        estate: Estate | None = None,
     ) -> None:
         self.domain, self.winner, self.exits, self.log = domain, winner, exits, log
         self._threads = threads
@@ -84,13 +102,13 @@ class Analysis:
         self._share = domain.share
         self._chunks = chunks_of(domain.axes, self._share.own)
         self._around = chunks_of(domain.axes, self._share.halo)
-        held = self._share.held
-        self.open_w, self.won, self.lost = (self._layer(held) for _ in range(3))
-        self.open_l = self._layer(len(self._share.own))
+        self.estate = estate or Estate.private(domain)
+        self.open_w, self.open_l = self.estate.open_w, self.estate.open_l
+        self.won, self.lost = (self._layer(self._share.held) for _ in range(2))
         self._freed: Freed | None = None
 
     def _layer(self, partitions: int) -> Layer:
-        return Layer(partitions, self.domain.kernel.rows)
+        return Layer.empty(partitions, self.domain.kernel.rows)
 
     @property
     def last_exit(self) -> int:
@@ -98,15 +116,26 @@ class Analysis:
 
     # ---- the steps ----
 
-    def prepare(self) -> None:
-        """open_w = legal_w;  open_l = legal_l - escapes;  the layers freed(n)."""
-        self._open(self.winner, (), self.open_w, (*self._chunks, *self._around))
-        self._open(1 - self.winner, self.exits.escapes, self.open_l, self._chunks)
+    def prepare(self, history: History = NOTHING) -> dict[int, Parcel]:
+        """open_w = legal_w;  open_l = legal_l - escapes;  the layers freed(n).  Then, and from what
+        the estate has at once: the state after the last pass, and what of it other workers read.
+        """
+        self.estate.begin(self.winner)
         if self.exits.never:
-            self._free()
+            self._freed = self._sorted_before()
+        self._go_back(history.depth)
+        own, around = self._torn(self._chunks), self._torn(self._around)
+        self._open(self.winner, (), self.open_w, (*own, *around))
+        self._open(1 - self.winner, self.exits.escapes, self.open_l, own)
+        if self.exits.never and self._freed is None:
+            self._freed = self._sorted()
+        self._replay(own, history)
+        self._replay_copies(around, history)
+        return self._recalled(history)
 
     def lose_at_once(self) -> Findings:
         """L_0."""
+        self.estate.begin_pass(0)
 
         def step(chunk: Chunk, tally: Tally, scratch: _kernels.Scratch) -> None:
             _kernels.lose_at_once(
@@ -122,10 +151,11 @@ class Analysis:
                 scratch,
             )
 
-        return self._find(step, self.lost, Found(0, False, 0), self.log)
+        return self._find(step, self.lost, Found(0, False, 0))
 
     def win(self, depth: int, inbound: Sequence[Parcel] = ()) -> Findings:
         """W_n, given what others found of L_{n-1}."""
+        self.estate.begin_pass(depth)
         self._receive(inbound, self.lost)
         step = partial(
             self._capture_or_come_from,
@@ -135,11 +165,11 @@ class Analysis:
             self.open_w,
             self.won,
         )
-        return self._find(step, self.won, Found(depth, True, 0), self.log)
+        return self._find(step, self.won, Found(depth, True, 0))
 
     def lose(self, depth: int, inbound: Sequence[Parcel] = ()) -> Findings:
         """L_n, given what others found of W_n."""
-        self._receive(inbound, self.won, self.open_w)
+        self._receive(inbound, self.won, Found(depth, True, 0))
 
         def step(chunk: Chunk, tally: Tally, scratch: _kernels.Scratch) -> None:
             if self._freed is not None:
@@ -158,58 +188,75 @@ class Analysis:
                 None if self._freed is None else self._freed.layer.kernel,
             )
 
-        return self._find(step, self.lost, Found(depth, False, 0), self.log)
+        return self._find(step, self.lost, Found(depth, False, 0))
 
     def close(self) -> None:
         if self._freed is not None:
             self._freed.log.close()
 
-    def _find(self, step: Step, layer: Layer, found: Found, log: PassLog) -> Findings:
+    def _find(self, step: Step, layer: Layer, found: Found) -> Findings:
         """Run a step over all chunks; log what it found the moment a chunk is done."""
+        marks, places = self.estate.marks, self._share.places
 
-        def job(chunk: Chunk) -> tuple[Tally, Packed | None]:
-            tally = np.zeros(len(chunk), np.uint64)
-            with self._scratches.lend() as scratch:
-                step(chunk, tally, scratch)
-            if not tally.any():
-                return tally, None
-            packed = _kernels.pack(self.domain.kernel, chunk, layer.kernel)
-            log.append(found._replace(chunk=int(chunk[0])), packed)
-            return tally, packed if self._share.readers else None
+        def job(chunk: Chunk) -> tuple[Tally, Part | None]:
+            marks[places[chunk]] = TORN
+            tally, part = self._stepped(step, layer, chunk)
+            if part is not None:
+                self.log.append(found._replace(chunk=int(chunk[0])), (part.streams, part.ends))
+                self.estate.keep(found, part)
+            marks[places[chunk]] = step_of(found)
+            return tally, part if self._share.readers else None
 
         done = self._threads.map(job, self._chunks)
         counts = [int(count) for tally, _ in done for count in tally]
-        return Findings(counts, self._parcels(packed for _, packed in done))
+        return Findings(counts, self._parcels(part for _, part in done))
 
-    def _parcels(self, found: Iterable[Packed | None]) -> dict[int, Parcel]:
+    def _stepped(self, step: Step, layer: Layer, chunk: Chunk) -> tuple[Tally, Part | None]:
+        """What a step finds in a chunk, if anything."""
+        tally = np.zeros(len(chunk), np.uint64)
+        with self._scratches.lend() as scratch:
+            step(chunk, tally, scratch)
+        return tally, self._packed(chunk, layer) if tally.any() else None
+
+    def _packed(self, chunk: Chunk, layer: Layer) -> Part:
+        return Part(chunk.tolist(), *_kernels.pack(self.domain.kernel, chunk, layer.kernel))
+
+    def _parcels(self, found: Iterable[Part | None]) -> dict[int, Parcel]:
         """What is in some worker's halo and holds anything, in one parcel for each such worker."""
         readers = self._share.readers
         sent: dict[int, dict[int, memoryview]] = {reader: {} for reader in readers}
         empty = self.domain.empty_stream
-        for chunk, packed in zip(self._chunks, found, strict=True):
-            if packed is None:
-                continue
-            streams, ends = memoryview(packed[0]), packed[1]
-            for pair, (start, end) in zip(map(int, chunk), pairwise([0, *ends]), strict=True):
+        for part in filter(None, found):
+            streams = memoryview(part.streams)
+            for pair, (start, end) in zip(part.partitions, pairwise([0, *part.ends]), strict=True):
                 for reader, wanted in readers.items():
                     if end - start > empty and pair in wanted:
                         sent[reader][pair] = streams[start:end]
         return {reader: _parcel(of) for reader, of in sent.items() if of}
 
-    def _receive(self, inbound: Sequence[Parcel], layer: Layer, less: Layer | None = None) -> None:
-        """Take what others found into the copies of their partitions."""
+    def _receive(self, inbound: Sequence[Parcel], layer: Layer, taken: Found | None = None) -> None:
+        """Take what others found into the copies of their partitions; if it was won, out of those
+        of the open set.
+        """
         kernel, threads = self.domain.kernel, self._threads
-        layer.live[self._share.places[self._share.halo]] = 0
+        marks, places = self.estate.marks, self._share.places
+        less = None if taken is None else self.open_w.kernel
+        layer.live[places[self._share.halo]] = 0
+        if taken is not None:
+            for parcel in inbound:
+                self.estate.keep(taken, parcel)
+                marks[places[parcel.partitions]] = TORN
 
         def job(items: Sequence[tuple[int, Stream]]) -> None:
             for pair, stream in items:
-                sound = _kernels.restore(
-                    kernel, pair, stream, layer.kernel, None if less is None else less.kernel
-                )
+                sound = _kernels.restore(kernel, pair, stream, layer.kernel, less)
                 assert sound, f"a frontier that does not unpack, of partition {pair}"
 
         came = [item for parcel in inbound for item in parcel.each()]
         threads.map(job, [came[first :: threads.count] for first in range(threads.count)])
+        if taken is not None:
+            for parcel in inbound:
+                marks[places[parcel.partitions]] = step_of(taken)
 
     def _capture_or_come_from(
         self,
@@ -247,7 +294,18 @@ class Analysis:
 
     # ---- exits that carry a depth ----
 
-    def _free(self) -> None:
+    def _sorted_before(self) -> "Freed | None":
+        """The layers freed(n) that the estate knows of; without them none of it can be used."""
+        if (path := self.estate.freed) is not None:
+            with suppress(FileNotFoundError):
+                log = LogFile(path)
+                if log.sound():
+                    return Freed(self._layer(len(self._share.own)), log)
+                log.close()
+        self.estate.forget()
+        return None
+
+    def _sorted(self) -> "Freed":
         """Sort the positions that have captures, all of them won, by the deepest of these."""
         own = len(self._share.own)
         bound = self._layer(own)
@@ -262,53 +320,99 @@ class Analysis:
                 _kernels.refresh(self.domain.kernel, pair, bound.kernel)
 
         self._threads.map(less_those_without, self._chunks)
-        freed = self._freed = Freed(self._layer(own), self.winner, self.log)
+        freed = self._layer(own)
+        log = PassLog(self.log.path.with_suffix(".freed"), {"winner": self.winner})
         # Nothing is lost yet, so what is found comes from captures alone.
         for depth in range(self.exits.last, 0, -1):
             captured = self.exits.freeing(depth)
             if any(captured):
                 step = partial(
-                    self._capture_or_come_from,
-                    1 - self.winner,
-                    captured,
-                    self.lost,
-                    bound,
-                    freed.layer,
+                    self._capture_or_come_from, 1 - self.winner, captured, self.lost, bound, freed
                 )
-                self._find(step, freed.layer, Found(depth, False, 0), freed.log)
+                self._sort(step, freed, Found(depth, False, 0), log)
+        log.commit(Pass(self.exits.last, 0, 0, True))
+        self.estate.freed = log.path
+        return Freed(freed, log)
 
-    # ---- going on from a log ----
+    def _sort(self, step: Step, layer: Layer, found: Found, log: PassLog) -> None:
+        def job(chunk: Chunk) -> None:
+            _, part = self._stepped(step, layer, chunk)
+            if part is not None:
+                log.append(found._replace(chunk=int(chunk[0])), (part.streams, part.ends))
 
-    def replay(self, history: History) -> dict[int, Parcel]:
-        """After `prepare`: take out all that was found, and put back the last lost layer; what of
-        it other workers read.
-        """
-        last = history.depth
+        self._threads.map(job, self._chunks)
 
-        def own(chunk: Chunk) -> None:
+    # ---- going on ----
+
+    def _go_back(self, depth: int) -> None:
+        """Put back what passes beyond a depth took out, where the estate has kept it."""
+        since, marks = step_after(depth), self.estate.marks
+        taken = self.estate.taken(since)
+        if taken is None:
+            marks[marks > since] = TORN
+            return
+
+        def job(chunk: Chunk) -> None:
+            for pair, place in zip(chunk.tolist(), self._share.places[chunk], strict=True):
+                if (mark := int(marks[place])) > since:
+                    marks[place] = TORN
+                    self._put_back(pair, [t for t in taken.get(pair, ()) if t.step <= mark])
+                    if self._freed is not None:
+                        steps = range(since + 1, mark + 1)
+                        self._freed.withhold(self.domain, chunk, pair, steps, self.open_l)
+                    marks[place] = since
+
+        self._threads.map(job, (*self._chunks, *self._around))
+
+    def _put_back(self, pair: int, taken: Iterable[Taken]) -> None:
+        for step, stream in taken:
+            layer = self.open_w if is_of_won(step) else self.open_l
+            _sound(_kernels.put_in(self.domain.kernel, pair, stream, layer.kernel))
+
+    def _torn(self, chunks: Iterable[Chunk]) -> list[Chunk]:
+        """Those that hold anything torn: all of them is made again."""
+        marks, places = self.estate.marks, self._share.places
+        torn = [chunk for chunk in chunks if (marks[places[chunk]] == TORN).any()]
+        for chunk in torn:
+            marks[places[chunk]] = TORN
+        return torn
+
+    def _replay(self, own: Iterable[Chunk], history: History) -> None:
+        """Take out all that was found."""
+
+        def job(chunk: Chunk) -> None:
             if self._freed is not None:
-                self._freed.release(self.domain, last, chunk, self.open_l)
+                self._freed.release(self.domain, history.depth, chunk, self.open_l)
             self._take_out(history.layers(chunk, won=False), self.open_l)
-            around(chunk)
 
-        def around(chunk: Chunk) -> None:
+        self._threads.map(job, own)
+        self._replay_copies(own, history)
+
+    def _replay_copies(self, chunks: Iterable[Chunk], history: History) -> None:
+        """Take out what the winner was found to win, which is all of a copy."""
+        marks, places = self.estate.marks, self._share.places
+
+        def job(chunk: Chunk) -> None:
             self._take_out(history.layers(chunk, won=True), self.open_w)
-            for _, streams in history.layers(chunk, last, won=False):
-                for pair, stream in streams.items():
-                    _sound(_kernels.restore(self.domain.kernel, pair, stream, self.lost.kernel))
+            marks[places[chunk]] = step_after(history.depth)
 
-        self._threads.map(own, self._chunks)
-        self._threads.map(around, self._around)
-        if not self._share.readers:
-            return {}
-        return self._parcels(
-            _kernels.pack(self.domain.kernel, chunk, self.lost.kernel) for chunk in self._chunks
-        )
+        self._threads.map(job, chunks)
 
     def _take_out(self, layers: Iterable[tuple[Found, dict[int, Stream]]], open_: Layer) -> None:
         for _, streams in layers:
             for pair, stream in streams.items():
                 _sound(_kernels.take_out(self.domain.kernel, pair, stream, open_.kernel))
+
+    def _recalled(self, history: History) -> dict[int, Parcel]:
+        """Put back the last lost layer; what of it other workers read."""
+
+        def job(chunk: Chunk) -> Part | None:
+            for _, streams in history.layers(chunk, history.depth, won=False):
+                for pair, stream in streams.items():
+                    _sound(_kernels.restore(self.domain.kernel, pair, stream, self.lost.kernel))
+            return self._packed(chunk, self.lost) if self._share.readers else None
+
+        return self._parcels(self._threads.map(job, self._chunks)) if history.passes else {}
 
 
 def _sound(unpacked: bool) -> None:
@@ -325,9 +429,8 @@ def _parcel(streams: dict[int, memoryview]) -> Parcel:
 class Freed:
     """The layers freed(n) in a file of their own, and the one at hand."""
 
-    def __init__(self, layer: Layer, winner: int, log: PassLog) -> None:
-        self.layer = layer
-        self.log = PassLog(log.path.with_suffix(".freed"), {"winner": winner})
+    def __init__(self, layer: Layer, log: LogFile) -> None:
+        self.layer, self.log = layer, log
 
     def load(self, domain: Domain, depth: int, chunk: Chunk) -> None:
         """Make the layer that of a depth, for the partitions of a chunk."""
@@ -343,3 +446,12 @@ class Freed:
             if found.depth <= last:
                 for pair, stream in zip(map(int, chunk), streams, strict=True):
                     _kernels.put_in(domain.kernel, pair, stream, open_l.kernel)
+
+    def withhold(
+        self, domain: Domain, chunk: Chunk, pair: int, steps: range, open_l: Layer
+    ) -> None:
+        """Take out of the open set of a partition what was freed in some steps."""
+        place = chunk.tolist().index(pair)
+        for found, streams in self.log.streams(chunk):
+            if step_of(found) in steps:
+                _kernels.take_out(domain.kernel, pair, streams[place], open_l.kernel)

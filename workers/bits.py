@@ -39,8 +39,14 @@ def aligned(words: NDArray[Any]) -> NDArray[np.uint64]:
 class Layer:
     """A set of positions of one side to move, held for some partitions; see kernels.hpp."""
 
-    def __init__(self, partitions: int, rows: int) -> None:
-        self.words = zeros(partitions * rows * 64, np.uint64)
-        self.occupied = zeros(partitions * rows, np.uint8)
-        self.live = zeros(partitions, np.uint32)
-        self.kernel = _kernels.Layer(self.words, self.occupied, self.live)
+    def __init__(self, words: Words, occupied: NDArray[np.uint8], live: NDArray[np.uint32]) -> None:
+        self.words, self.occupied, self.live = words, occupied, live
+        self.kernel = _kernels.Layer(words, occupied, live)
+
+    @staticmethod
+    def empty(partitions: int, rows: int) -> "Layer":
+        return Layer(
+            zeros(partitions * rows * 64, np.uint64),
+            zeros(partitions * rows, np.uint8),
+            zeros(partitions, np.uint32),
+        )

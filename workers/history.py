@@ -85,6 +85,9 @@ class History:
                         yield found, {p: streams[place] for p, place in places.items()}
 
 
+NOTHING = History([])
+
+
 class _Chunks:
     """How a log divides its writer's partitions."""
 

@@ -10,12 +10,14 @@ one thing after the other; but a seal is only begun, and done when its log is on
 import json
 from collections.abc import Sequence
 from concurrent.futures import Future
+from hashlib import blake2b
 
 import numpy as np
 
 from workers.analysis import Analysis, Findings, Parcel
 from workers.domain import Domain, domain_of
 from workers.errors import CannotBuild, DamagedLog, DamagedTable
+from workers.estate import KEY_BYTES, Address, Estate, Heirlooms
 from workers.exits import Exits, exits_of
 from workers.history import Entry, History, Stretch
 from workers.material import Material
@@ -44,6 +46,7 @@ class Worker:
         tables: Tables,
         threads: Threads,
         compact: bool = False,
+        heirlooms: Heirlooms | None = None,
     ) -> None:
         self.material, self.incarnation, self.number = material, incarnation, number
         self._tables, self._threads = tables, threads
@@ -55,12 +58,27 @@ class Worker:
         self._workshop = tables.workshop(material)
         self._identity = Identity(material, tables.metric, tables.smaller(material))
         self._exits: tuple[Exits, Exits] | None = None
+        self._estate: Estate | None = (
+            Estate.private(self.domain) if heirlooms is None else self._inherited(heirlooms)
+        )
         self._analysis: Analysis | None = None
         self._logs: dict[tuple[int, int, int], LogFile] = {}
         try:
             self._workshop.begin()
         except OSError as error:
             raise self.cannot_write(error) from error
+
+    def _inherited(self, heirlooms: Heirlooms) -> Estate:
+        """What a former incarnation left, or one that a later one may take over."""
+        partitions = self.domain.share.own.tolist(), self.domain.share.halo.tolist()
+        whose = str(self.material), self._tables.metric, self._identity.smaller, *partitions
+        key = blake2b(json.dumps(whose).encode(), digest_size=KEY_BYTES).digest()
+        return heirlooms.taken(self.domain, key) or Estate.shared(self.domain, key)
+
+    @property
+    def estate(self) -> Address | None:
+        """Where others can have it, while it is of use to them."""
+        return None if self._estate is None else self._estate.address
 
     # ---- passes ----
 
@@ -69,15 +87,19 @@ class Worker:
         other workers read of the last layer.
         """
         self._put_away()
+        estate = self._estate
+        assert estate is not None, "an analysis after the last one"
         if self._exits is None:
-            metric = Metric(self._tables.metric)
-            self._exits = exits_of(self.material, metric, self._tables, self._threads)
+            self._exits = estate.exits or estate.with_exits(self._read_exits())
         history = self._history(winner, written)
         log = self._new_log(winner)
         exits = self._exits[winner]
-        self._analysis = Analysis(self.domain, winner, exits, self._threads, log)
-        self._analysis.prepare()
-        return exits.last, self._analysis.replay(history) if history.passes else {}
+        self._analysis = Analysis(self.domain, winner, exits, self._threads, log, estate)
+        return exits.last, self._analysis.prepare(history)
+
+    def _read_exits(self) -> tuple[Exits, Exits]:
+        metric = Metric(self._tables.metric)
+        return exits_of(self.material, metric, self._tables, self._threads)
 
     def lose_at_once(self) -> Findings:
         return self._at_work().lose_at_once()
@@ -149,6 +171,9 @@ class Worker:
         """Write a part of the table; its bytes."""
         self._put_away()
         self._exits = None
+        if self._estate is not None:
+            self._estate.give_up()
+            self._estate = None
         pairs = np.array(partitions, np.int16)
         logs = self._histories(written)
         painter = Painter(self._whole, logs, self._threads, self._packing, pairs)
@@ -187,6 +212,9 @@ class Worker:
         for log in self._logs.values():
             log.close()
         self._logs.clear()
+        if self._estate is not None:
+            self._estate.leave()
+            self._estate = None
 
     def cannot_write(self, error: OSError) -> CannotBuild:
         where = f"{self._tables.store}/{self._workshop.folder}"
