@@ -117,9 +117,10 @@ def _append(file: BinaryIO, part: Path) -> None:
     with open(part, "rb", buffering=0) as source:
         while piece := source.read(1 << 20):
             file.write(piece)
-            if hasattr(os, "posix_fadvise"):
-                os.posix_fadvise(source.fileno(), at, len(piece), os.POSIX_FADV_DONTNEED)
             at += len(piece)
+            if hasattr(os, "posix_fadvise"):
+                # From the beginning: what the system holds in one piece it drops in one piece.
+                os.posix_fadvise(source.fileno(), 0, at, os.POSIX_FADV_DONTNEED)
 
 
 def _end(head: bytes, domain: Domain, logs: Logs, identity: Identity, notes: Sequence[Note]) -> End:
