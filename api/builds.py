@@ -19,6 +19,7 @@ from coordinator.commands import (
     Became,
     Deleted,
     NodesLacking,
+    NodesPassedOver,
     PartWritten,
     PassCommitted,
     Repeated,
@@ -217,7 +218,7 @@ def _said(ledger: Ledger, story: Story, row: Row) -> Iterator[tuple[str, Json]]:
             yield "build", {"state": state, "reason": reason, "ahead": ahead}
         case Deleted(reason):
             yield "build", {"state": "deleted", "reason": reason, "ahead": None}
-        case SetBack() | Repeated() | NodesLacking():
+        case SetBack() | Repeated() | NodesLacking() | NodesPassedOver():
             what, reason = hitch(row.record)
             yield "hitch", {"what": what, "reason": reason}
         case WavesPlanned():

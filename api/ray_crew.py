@@ -25,7 +25,7 @@ from ray.exceptions import ActorUnschedulableError, RayActorError
 
 from api.ray_cluster import line
 from api.ray_holdings import Holding, give_back, process
-from api.ray_roster import Roster
+from api.ray_roster import Changes, Roster
 from coordinator.commands import Call, Create, Lose, Release, Seal, Task, Win
 from coordinator.crew import Site, lease
 from coordinator.events import (
@@ -39,6 +39,7 @@ from coordinator.events import (
     NodeLeft,
     NodesAwaited,
     NodesJoined,
+    NodesUnfit,
     Prepared,
     WorkerLost,
     Written,
@@ -160,11 +161,7 @@ class RayCrew:
         now = time.monotonic()
         if now < self._looked + LOOK_SECONDS:
             return
-        come, gone = self._roster.changes()
-        for name in gone:
-            self._events.put(NodeLeft(name))
-        if come:
-            self._events.put(NodesJoined(come))
+        self._look_at_nodes()
         for key in list(self._lives):
             self._look_at(key, now)
         for name, holding in list(self._held.items()):
@@ -173,6 +170,16 @@ class RayCrew:
             else:
                 holding.level()
         self._looked = time.monotonic()
+
+    def _look_at_nodes(self) -> Changes:
+        changes = self._roster.changes()
+        for name in changes.gone:
+            self._events.put(NodeLeft(name))
+        if changes.come:
+            self._events.put(NodesJoined(changes.come))
+        if changes.unfit:
+            self._events.put(NodesUnfit(changes.unfit))
+        return changes
 
     def _look_at(self, key: Key, now: float) -> None:
         sign, since, limit = self._lives[key]

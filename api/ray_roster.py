@@ -7,8 +7,9 @@ People read the name of a part: the address of its node, and what tells nodes of
 
 import secrets
 import time
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import ray
 from ray._private.state import available_resources_per_node
@@ -23,6 +24,16 @@ from workers.errors import CannotBuild
 from workers.store import uri_of
 
 _LACK: Any = ray.remote(num_cpus=0, max_retries=0)(lack)
+
+
+class Changes(NamedTuple):
+    """Parts that have come, the names of those that are gone, and what new nodes lack that cannot
+    be used.
+    """
+
+    come: tuple[Node, ...]
+    gone: list[str]
+    unfit: str
 
 
 class Roster:
@@ -58,19 +69,22 @@ class Roster:
         self._hear(time.monotonic() + self._limit)
         if self._unfit:
             self.close()
-            lacks = self._unfit.items()
-            raise CannotBuild(said((alive[n]["NodeManagerAddress"], what) for n, what in lacks))
+            raise CannotBuild(self._lacks(alive, self._unfit))
         return self._come(alive)
 
-    def changes(self) -> tuple[tuple[Node, ...], list[str]]:
-        """The parts that have come, and the names of those that are gone."""
-        alive = self._alive()
+    def changes(self) -> Changes:
+        alive, before = self._alive(), set(self._unfit)
         gone = [node for node in self._parts if node not in alive]
         names = [part.name for node in gone for part in self._parts.pop(node)]
         self._fit &= alive.keys()
         self._ask(alive)
         self._hear(time.monotonic())
-        return self._come(alive), names
+        unfit = self._lacks(alive, self._unfit.keys() & alive.keys() - before)
+        return Changes(self._come(alive), names, unfit)
+
+    def _lacks(self, alive: dict[str, Any], nodes: Iterable[str]) -> str:
+        named = ((alive[node]["NodeManagerAddress"], self._unfit[node]) for node in sorted(nodes))
+        return said(named)
 
     def place(self, name: str) -> Place | None:
         """The part of that name, if it is ours."""

@@ -28,6 +28,7 @@ from coordinator.request import (
     Restaffed,
     SetBack,
     Started,
+    Unused,
     Verified,
     Waiting,
 )
@@ -84,6 +85,8 @@ class Log:
             self.echo(set_back_line(self.progress, event))
         elif isinstance(event, Waiting):
             self.echo(f"waiting for nodes: {event.lacking}")
+        elif isinstance(event, Unused):
+            self.echo(f"not used: {event.reason}")
 
 
 # ---- on a terminal ----
@@ -131,6 +134,8 @@ class JsonLines:
                 self._say(_planned(event, metric), metric)
         elif isinstance(event, Waiting):
             self._say({"event": "waiting", "lacking": event.lacking}, None)
+        elif isinstance(event, Unused):
+            self._say({"event": "not used", "reason": event.reason}, None)
         else:
             material, metric = event.subject
             kind, rest = _happened(event)

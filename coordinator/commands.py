@@ -255,6 +255,13 @@ class NodesLacking:
 
 
 @dataclass(frozen=True, slots=True)
+class NodesPassedOver:
+    """Nodes have come that cannot be used: the build goes on without them."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Deleted:
     """Nobody wants to see this build any more; the journal keeps it."""
 
@@ -272,6 +279,7 @@ Record = (
     | SetBack
     | Repeated
     | NodesLacking
+    | NodesPassedOver
     | Deleted
 )
 Command = MakePlan | Do | AwaitNodes | Clear | Record

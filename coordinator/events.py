@@ -3,7 +3,8 @@
     asked for     Admitted  PauseRequested  ResumeRequested  CancelRequested  RetryRequested
                   Interrupted
     the plan      Planned  Unplannable
-    the cluster   NodesJoined  NodeLeft  NodesAwaited  WorkerLost  LeaseExpired  Restarted
+    the cluster   NodesJoined  NodesUnfit  NodeLeft  NodesAwaited  WorkerLost  LeaseExpired
+                  Restarted
     answers       Done  Prepared  Computed  Written  Failed  Damaged
 
 Any event may come at any time, late, twice or out of order.  One that does not fit the state of
@@ -89,6 +90,13 @@ class NodesJoined:
 @dataclass(frozen=True, slots=True)
 class NodeLeft:
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodesUnfit:
+    """Nodes have come that cannot be used."""
+
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +194,7 @@ Event = (
     | Unplannable
     | NodesJoined
     | NodeLeft
+    | NodesUnfit
     | NodesAwaited
     | WorkerLost
     | LeaseExpired

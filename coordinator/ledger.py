@@ -16,6 +16,7 @@ from coordinator.commands import (
     Became,
     Deleted,
     NodesLacking,
+    NodesPassedOver,
     PartWritten,
     PassCommitted,
     Record,
@@ -182,7 +183,7 @@ def _tell(story: Story, row: Row) -> None:
             # Nobody can ask for it any more: what remains is that it was there.
             story.chapters, story.waves = {}, []
             story.history = [Line(row.id, row.time, "deleted", reason)]
-        case SetBack() | Repeated() | NodesLacking():
+        case SetBack() | Repeated() | NodesLacking() | NodesPassedOver():
             story.history.append(Line(row.id, row.time, *hitch(row.record)))
         case record:
             story.falls = 0 if not isinstance(record, Assigned) else story.falls
@@ -191,7 +192,7 @@ def _tell(story: Story, row: Row) -> None:
                 _TOLD[type(record)](found, record, row)
 
 
-def hitch(record: SetBack | Repeated | NodesLacking) -> tuple[str, str]:
+def hitch(record: SetBack | Repeated | NodesLacking | NodesPassedOver) -> tuple[str, str]:
     """What holds a build up without ending it, and why."""
     match record:
         case SetBack(domain, _, reason):
@@ -200,6 +201,8 @@ def hitch(record: SetBack | Repeated | NodesLacking) -> tuple[str, str]:
             return "repeated", f"{domain}: {task}, for the {attempt}. time: {reason}"
         case NodesLacking(reason):
             return "waiting for nodes", reason
+        case NodesPassedOver(reason):
+            return "nodes not used", reason
 
 
 def _became(story: Story, state: State, reason: str, row: Row) -> None:

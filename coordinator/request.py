@@ -115,6 +115,12 @@ class Waiting(NamedTuple):
     lacking: str
 
 
+class Unused(NamedTuple):
+    """Nodes have come that cannot be used."""
+
+    reason: str
+
+
 class Painting(NamedTuple):
     subject: Subject
 
@@ -134,6 +140,15 @@ class Verified(NamedTuple):
 
 
 Event = (
-    Planned | Started | Restaffed | Committed | SetBack | Waiting | Painting | Published | Verified
+    Planned
+    | Started
+    | Restaffed
+    | Committed
+    | SetBack
+    | Waiting
+    | Unused
+    | Painting
+    | Published
+    | Verified
 )
 Listener = Callable[[Event], None]

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from coordinator.commands import Command, Repeatable, WavesPlanned
+from coordinator.commands import Command, NodesPassedOver, Repeatable, WavesPlanned
 from coordinator.domains import Domain, Logged, Plan
 from coordinator.events import (
     Admitted,
@@ -39,6 +39,7 @@ from coordinator.events import (
     NodeLeft,
     NodesAwaited,
     NodesJoined,
+    NodesUnfit,
     PauseRequested,
     Planned,
     Prepared,
@@ -190,6 +191,12 @@ def _joined(build: Build, event: NodesJoined, out: Out) -> Build:
     return started(replace(build, nodes={**build.nodes, **new}), out) if new else build
 
 
+def _unfit(build: Build, event: NodesUnfit, out: Out) -> Build:
+    if not build.state.has_ended:
+        out.append(NodesPassedOver(event.reason))
+    return build
+
+
 def _left(build: Build, event: NodeLeft, out: Out) -> Build:
     if event.name not in build.nodes:
         return build
@@ -315,6 +322,7 @@ _HANDLERS: Mapping[type[Event], Callable[[Build, Any, Out], Build]] = {
     Planned: _planned,
     Unplannable: _unplannable,
     NodesJoined: _joined,
+    NodesUnfit: _unfit,
     NodeLeft: _left,
     NodesAwaited: _awaited,
     WorkerLost: _worker_lost,

@@ -14,6 +14,7 @@ from coordinator.commands import (
     Lose,
     LoseAtOnce,
     NodesLacking,
+    NodesPassedOver,
     Paint,
     PassCommitted,
     Prepare,
@@ -34,6 +35,7 @@ from coordinator.request import (
     Published,
     Restaffed,
     Started,
+    Unused,
     Verified,
     Waiting,
     Work,
@@ -88,6 +90,8 @@ class Telling:
                 self._listen(request.SetBack(Subject.parse(domain), reason))
             case NodesLacking(reason):
                 self._listen(Waiting(reason))
+            case NodesPassedOver(reason):
+                self._listen(Unused(reason))
             case Do(call, Paint()) if (call.domain, Paint) not in self._since:
                 self._begin(call.domain, Paint)
                 self._listen(Painting(Subject.parse(call.domain)))

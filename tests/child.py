@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from coordinator.build import build
-from coordinator.request import Event, Planned, Request, Waiting
+from coordinator.request import Event, Planned, Request, Unused, Waiting
 from workers.errors import KingpairError
 from workers.material import Material
 from workers.metric import Metric
@@ -40,7 +40,7 @@ def main(out: str, limit: str, metrics: str, *names: str) -> int:
 
 
 def tell(event: Event) -> None:
-    subject = "" if isinstance(event, Planned | Waiting) else f" {event.subject}"
+    subject = "" if isinstance(event, Planned | Waiting | Unused) else f" {event.subject}"
     print(f"{type(event).__name__}{subject}", flush=True)
     if not isinstance(event, Planned):
         sys.stdin.readline()

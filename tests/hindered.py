@@ -10,34 +10,38 @@
     moody      the store fails at random
     closed     the store takes nothing any more once a material is solved
     mended     and then it does
-    stranger   a third node has no kingpair
+    late       a third node comes in the middle of a pass, and has no kingpair
+    stranger   it is there from the beginning
     other      a third node has another version of it
 
 Prints for each its name and what came of it: the line of a refusal, or `built` and the reasons of
-its setbacks.  What is built is then below HOME.  To be run where only loopback is.
+its setbacks, and for which a node was not used.  What is built is then below HOME.  To be run where
+only loopback is.
 """
 
 import os
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import ray
+from clustered import Happening
 from objects import Objects, objects
 from ray.cluster_utils import Cluster
 from ray.exceptions import OutOfDiskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+from services import until
 from terminal import kingpair
 
 from api.ray_cluster import connected
 from api.ray_crew import Limits, RayCrew
 from coordinator.build import build
-from coordinator.request import Event, Painting, Request, SetBack
+from coordinator.request import Event, Painting, Request, SetBack, Unused
 from workers.errors import CannotBuild
 from workers.material import Material
 from workers.remote import LEASE, Owner
@@ -87,17 +91,18 @@ def tried(
     *,
     wait: float = 60.0,
     name: str = "KQvKR",
+    happen: Callable[[RayCrew], None] = lambda crew: None,
 ) -> None:
     reasons: list[str] = []
 
     def hear(event: Event) -> None:
-        if isinstance(event, SetBack):
+        if isinstance(event, SetBack | Unused):
             reasons.append(event.reason)
         listen(event)
 
     request = Request((Material.parse(name),), out, workers=2, grain=1)
     try:
-        build(request, hear, lambda site, _: RayCrew(site, 2, Limits(nodes=wait)))
+        build(request, hear, lambda site, _: Happening(site, 2, Limits(nodes=wait), happen))
     except CannotBuild as error:
         print(f"\n{what} {error}", flush=True)
     else:
@@ -153,11 +158,26 @@ sys.meta_path.insert(0, Lacking())
 """
 
 
+def joined(cluster: Cluster, path: Path) -> Any:
+    """A third node, where Python looks for modules elsewhere."""
+    environment = {"PYTHONPATH": str(path)}
+    return cluster.add_node(num_cpus=1, object_store_memory=LEAST_BYTES, env_vars=environment)
+
+
+def late(cluster: Cluster, out: Path, path: Path) -> None:
+    nodes: list[Any] = []
+
+    def happen(crew: RayCrew) -> None:
+        nodes.append(joined(cluster, path))
+        until(lambda: crew._look_at_nodes().unfit)
+
+    with connected(cluster.address, 1):
+        tried("late", out, happen=happen)
+    cluster.remove_node(*nodes)
+
+
 def among(cluster: Cluster, name: str, out: Path, path: Path) -> None:
-    """With a third node, where Python looks for modules elsewhere."""
-    third = cluster.add_node(
-        num_cpus=1, object_store_memory=LEAST_BYTES, env_vars={"PYTHONPATH": str(path)}
-    )
+    third = joined(cluster, path)
     with connected(cluster.address, 1):
         tried(name, out)
     cluster.remove_node(third)
@@ -189,6 +209,7 @@ def main(home: Path) -> None:
             for name, data in server.held(prefix).items():
                 (home / f"{prefix}.kept" / name).write_bytes(data)
     (home / "empty" / "sitecustomize.py").write_text(LACKING)
+    late(cluster, home / "late", home / "empty")
     among(cluster, "stranger", home / "out", home / "empty")
     of_it = home / "newer" / "kingpair-99.0.dist-info"
     of_it.mkdir()

@@ -64,12 +64,8 @@ class Noticing(Happening):
         end, is_told = time.monotonic() + LIMIT_SECONDS, False
         while not is_told:
             assert time.monotonic() < end, "no node was told of"
-            come, gone = self._roster.changes()
-            for name in gone:
-                self.put(NodeLeft(name))
-            if come:
-                self.put(NodesJoined(come))
-            is_told = bool(gone if leaving else come)
+            changes = self._look_at_nodes()
+            is_told = bool(changes.gone if leaving else changes.come)
             time.sleep(0.1)
 
 

@@ -320,6 +320,7 @@ HINDRANCES = (
     "closed",
     "moody",
     "mended",
+    "late",
     "stranger",
     "other",
 )
@@ -333,6 +334,7 @@ HINDRANCES = (
         ("held", r"5 kingpair: another build is writing to s3://lab/held \(elsewhere, process 1"),
         ("nowhere", r"5 kingpair: cannot write to s3://lab/out: .*choose another --out"),
         ("taken", r"waited for nodes in vain: no node has a core to spare; end what else runs"),
+        ("late", r"built; node 127\.0\.0\.1 has no kingpair; install kingpair\[cluster\]"),
         ("stranger", r"node 127\.0\.0\.1 has no kingpair; install kingpair\[cluster\]"),
         ("other", r"node 127\.0\.0\.1 has kingpair 99\.0, .*; install the same version"),
     ],

@@ -13,6 +13,7 @@ from coordinator.commands import (
     AwaitNodes,
     Lose,
     NodesLacking,
+    NodesPassedOver,
     Prepare,
     Seal,
     Win,
@@ -23,6 +24,7 @@ from coordinator.events import (
     NodeLeft,
     NodesAwaited,
     NodesJoined,
+    NodesUnfit,
 )
 from coordinator.request import Request
 from coordinator.schedule import Room, room_for
@@ -77,6 +79,15 @@ def test_a_node_that_leaves_is_replaced() -> None:
     driven = Driven(plan(WIDE), *nodes(3))
     (again,) = of(Assigned, driven.tell(NodeLeft("node0")))
     assert [node for node, _ in again.shares] == ["node1", "node2"]
+
+
+def test_nodes_that_cannot_be_used_are_said_and_nothing_else_changes() -> None:
+    driven = Driven(plan(domain()), *nodes(2))
+    before = driven.build
+    assert driven.tell(NodesUnfit("node2 has no kingpair")) == [
+        NodesPassedOver("node2 has no kingpair")
+    ]
+    assert driven.build == before
 
 
 def test_what_fits_no_node_is_waited_for_and_then_named_with_the_numbers() -> None:
