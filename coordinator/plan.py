@@ -20,7 +20,9 @@ from workers.threads import chunks_of
 
 # Open and frontier for each side to move; with exits that carry a depth, what is freed and is not.
 BITMAPS = {Metric.DTC: 4, Metric.DTM: 6}
-COPIED = 3  # of what another worker owns: open for the winner, and both frontiers
+# Of what another worker owns: open for the winner, both frontiers; and, dense, what is on its way
+# in, and as much on its way out.
+COPIED = 3 + 2
 # Sets read off a smaller table's column; where exits carry a depth it is kept too, a byte a slot.
 SMALLER_BITMAPS = {Metric.DTC: 3, Metric.DTM: 4 + 8}
 BASE = 250 << 20  # the interpreter, pyarrow, numpy
