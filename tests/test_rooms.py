@@ -24,9 +24,9 @@ def test_a_cluster_that_is_too_small_is_told_and_not_begun_with(tmp_path: Path) 
     done = on_loopback(tmp_path, "sh", "-c", script)
     assert done.returncode == 5, done.stderr[-2000:]
     last = [line.split() for line in done.stdout.splitlines() if line.startswith("KRBvKBN")][-1]
-    assert last[:4] == ["KRBvKBN", "1", "4.0", "GiB"]
+    assert last[:4] == ["KRBvKBN", "1", "4.5", "GiB"]
     assert "too small for KRBvKBN." in done.stdout
     (refused,) = [line for line in done.stderr.splitlines() if line.startswith("kingpair: ")]
-    assert "KRBvKBN.dtc needs 4.0 GiB of memory on a node, the largest has" in refused
+    assert "KRBvKBN.dtc needs 4.5 GiB of memory on a node, the largest has" in refused
     assert "too little; use more nodes or larger ones" in refused
     assert list((tmp_path / "out").glob("*.arrow")) == []
