@@ -226,7 +226,10 @@ def _team(material: Material, metric: Metric, cluster: Cluster) -> tuple[int, in
     deserved = min(-(-estimate(material, 1, metric).bitmap // GRAIN), most)
     if deserved == 1 and (alone <= cluster.offered or most == 1):
         return 1, alone
+    fixed, own, _ = memory_of(estimate(material, cluster.cores, metric), metric)
     for count in range(max(2, deserved), most + 1):
+        if fixed + own * -(-len(PAIRS) // count) > cluster.offered:
+            continue  # its own partitions alone are too many
         needed = _memory(material, metric, cluster, count)
         if needed <= cluster.offered:
             return count, needed
