@@ -28,7 +28,7 @@ from workers.exits import Tables, exits_of
 from workers.geometry import PAIRS, king_arrays
 from workers.material import STRONGER, Material
 from workers.metric import Metric
-from workers.passlog import Found, Pass, PassLog
+from workers.passlog import Buffer, Found, Pass, PassLog
 from workers.threads import Chunk, Threads
 
 SUBJECT = Material.parse("KRBvKR")
@@ -51,7 +51,7 @@ class NoLog(PassLog):
     def __init__(self) -> None:
         self.passes: list[Pass] = []
 
-    def append(self, found: Found, packed: tuple[bytes, list[int]]) -> None:
+    def append(self, found: Found, packed: tuple[Buffer, list[int]]) -> None:
         pass
 
     def commit(self, done: Pass, seconds: float = 0.0) -> "Future[None]":

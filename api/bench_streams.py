@@ -83,7 +83,8 @@ class Streams:
         _kernels.signs(self._values(pair), self._set(0, pair), self._set(1, pair))
 
     def _streams(self) -> list[NDArray[np.uint8]]:
-        packed, ends = _kernels.pack(self.domain.kernel, _ALL, self.layer.kernel)
+        streams, ends = _kernels.pack(self.domain.kernel, _ALL, self.layer.kernel)
+        packed = bytes(streams)
         buffer = np.frombuffer(packed, np.uint8)
         return [buffer[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)]
 

@@ -103,6 +103,7 @@ class Journal:
         self._lock = RLock()
         self._last: dict[str, tuple[int, int]] = {}  # seq and check of each build's last event
         self._held = _hold(path)
+        self._syncs: bool | None = None  # what the database was last told, if it was
         try:
             with told(self.path):
                 self._database = self._opened()
@@ -212,7 +213,9 @@ class Journal:
     def _transaction(self, synced: bool) -> Iterator[sqlite3.Connection]:
         database = self._database
         with told(self.path):
-            database.execute(f"pragma synchronous = {'full' if synced else 'normal'}")
+            if synced is not self._syncs:
+                database.execute(f"pragma synchronous = {'full' if synced else 'normal'}")
+                self._syncs = synced
             database.execute("begin immediate")
             try:
                 yield database

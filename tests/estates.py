@@ -23,7 +23,7 @@ from workers.geometry import PAIRS
 from workers.history import NOTHING, Entry, History
 from workers.material import STRONGER, Material
 from workers.metric import Metric
-from workers.passlog import Found, LogFile, Pass, PassLog
+from workers.passlog import Buffer, Found, LogFile, Pass, PassLog
 from workers.share import Share
 from workers.threads import Chunk, Threads, chunk_size
 from workers.workshop import Tables
@@ -45,7 +45,7 @@ class Killed(PassLog):
 
     depth, parts = -1, -1
 
-    def append(self, found: Found, packed: tuple[bytes, list[int]]) -> None:
+    def append(self, found: Found, packed: tuple[Buffer, list[int]]) -> None:
         super().append(found, packed)
         if found.depth == self.depth:
             self.parts -= 1
@@ -134,7 +134,7 @@ def _sets(analysis: Analysis, domain: Domain, pair: int) -> tuple[bytes, ...]:
 
 
 def packed(analysis: Analysis, chunk: Chunk) -> bytes:
-    return analysis._packed(chunk, analysis.lost).streams
+    return bytes(analysis._packed(chunk, analysis.lost).streams)
 
 
 def log_at(logs: Path, share: Share, material: str, kind: type[PassLog] = PassLog) -> PassLog:

@@ -59,7 +59,8 @@ def test_what_is_put_in_is_there_besides_what_was(seed: int) -> None:
     s = state(seed)
     held, pair = Held(s.material, s.held), s.targets[0]
     layer, into = held.sparse(s.won), held.open(s.open_w)
-    stream, ends = _kernels.pack(held.domain, np.array([pair], np.int16), layer.kernel)
+    streams, ends = _kernels.pack(held.domain, np.array([pair], np.int16), layer.kernel)
+    stream = bytes(streams)
     assert ends == [len(stream)]
     assert _kernels.put_in(held.domain, pair, np.frombuffer(stream, np.uint8), into.kernel)
     here = {position for position in s.won | s.open_w if position[0] == pair}

@@ -28,7 +28,8 @@ Column = NDArray[np.int8] | NDArray[np.int16]
 
 def packed(held: Held, layer: Layer, pairs: list[int]) -> list[NDArray[np.uint8]]:
     """The stream of each partition."""
-    stream, ends = _kernels.pack(held.domain, np.array(pairs, np.int16), layer.kernel)
+    streams, ends = _kernels.pack(held.domain, np.array(pairs, np.int16), layer.kernel)
+    stream = bytes(streams)
     assert ends[-1] == len(stream)
     return np.split(np.frombuffer(stream, np.uint8), ends[:-1])
 

@@ -64,10 +64,12 @@ class Parcel(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What was found in a chunk: its partitions, their streams in one buffer, where each ends."""
+    """What was found in a chunk: its partitions, their streams in one buffer, where each ends.  The
+    buffer is that of the thread, which packs into it again, unless other workers read of it.
+    """
 
-    partitions: list[int]
-    streams: bytes
+    partitions: Chunk
+    streams: bytes | memoryview
     ends: list[int]
 
 
@@ -196,20 +198,26 @@ class Analysis:
 
     def _find(self, step: Step, layer: Layer, found: Found) -> Findings:
         """Run a step over all chunks; log what it found the moment a chunk is done."""
-        marks, places = self.estate.marks, self._share.places
+        marks, after = self.estate.marks, step_of(found)
 
         def job(chunk: Chunk) -> tuple[Tally, Part | None]:
-            marks[places[chunk]] = TORN
+            place = self._place(chunk)
+            marks[place] = TORN
             tally, part = self._stepped(step, layer, chunk)
             if part is not None:
-                self.log.append(found._replace(chunk=int(chunk[0])), (part.streams, part.ends))
+                self.log.append(found.at(chunk), (part.streams, part.ends))
                 self.estate.keep(found, part)
-            marks[places[chunk]] = step_of(found)
+            marks[place] = after
             return tally, part if self._share.readers else None
 
         done = self._threads.map(job, self._chunks)
-        counts = [int(count) for tally, _ in done for count in tally]
-        return Findings(counts, self._parcels(part for _, part in done))
+        counts = np.concatenate([tally for tally, _ in done])
+        return Findings(counts.tolist(), self._parcels(part for _, part in done))
+
+    def _place(self, chunk: Chunk) -> slice:
+        """Where a chunk lies in the arrays: in one piece."""
+        first = int(self._share.places[chunk[0]])
+        return slice(first, first + len(chunk))
 
     def _stepped(self, step: Step, layer: Layer, chunk: Chunk) -> tuple[Tally, Part | None]:
         """What a step finds in a chunk, if anything."""
@@ -219,7 +227,8 @@ class Analysis:
         return tally, self._packed(chunk, layer) if tally.any() else None
 
     def _packed(self, chunk: Chunk, layer: Layer) -> Part:
-        return Part(chunk.tolist(), *_kernels.pack(self.domain.kernel, chunk, layer.kernel))
+        streams, ends = _kernels.pack(self.domain.kernel, chunk, layer.kernel)
+        return Part(chunk, bytes(streams) if self._share.readers else streams, ends)
 
     def _parcels(self, found: Iterable[Part | None]) -> dict[int, Parcel]:
         """What is in some worker's halo and holds anything, in one parcel for each such worker."""
@@ -228,7 +237,8 @@ class Analysis:
         empty = self.domain.empty_stream
         for part in filter(None, found):
             streams = memoryview(part.streams)
-            for pair, (start, end) in zip(part.partitions, pairwise([0, *part.ends]), strict=True):
+            partitions = part.partitions.tolist()
+            for pair, (start, end) in zip(partitions, pairwise([0, *part.ends]), strict=True):
                 for reader, wanted in readers.items():
                     if end - start > empty and pair in wanted:
                         sent[reader][pair] = streams[start:end]
@@ -338,7 +348,7 @@ class Analysis:
         def job(chunk: Chunk) -> None:
             _, part = self._stepped(step, layer, chunk)
             if part is not None:
-                log.append(found._replace(chunk=int(chunk[0])), (part.streams, part.ends))
+                log.append(found.at(chunk), (part.streams, part.ends))
 
         self._threads.map(job, self._chunks)
 
@@ -371,10 +381,10 @@ class Analysis:
 
     def _torn(self, chunks: Iterable[Chunk]) -> list[Chunk]:
         """Those that hold anything torn: all of them is made again."""
-        marks, places = self.estate.marks, self._share.places
-        torn = [chunk for chunk in chunks if (marks[places[chunk]] == TORN).any()]
+        marks = self.estate.marks
+        torn = [chunk for chunk in chunks if (marks[self._place(chunk)] == TORN).any()]
         for chunk in torn:
-            marks[places[chunk]] = TORN
+            marks[self._place(chunk)] = TORN
         return torn
 
     def _replay(self, own: Iterable[Chunk], history: History) -> None:
@@ -390,11 +400,11 @@ class Analysis:
 
     def _replay_copies(self, chunks: Iterable[Chunk], history: History) -> None:
         """Take out what the winner was found to win, which is all of a copy."""
-        marks, places = self.estate.marks, self._share.places
+        marks = self.estate.marks
 
         def job(chunk: Chunk) -> None:
             self._take_out(history.layers(chunk, won=True), self.open_w)
-            marks[places[chunk]] = step_after(history.depth)
+            marks[self._place(chunk)] = step_after(history.depth)
 
         self._threads.map(job, chunks)
 

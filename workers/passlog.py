@@ -52,6 +52,7 @@ _MAGIC = b"kpl3"
 _IDENTITY, _LAYER, _COMMIT = 0, 1, 2
 
 Stream = NDArray[np.uint8]
+Buffer = bytes | memoryview
 
 
 class Pass(NamedTuple):
@@ -73,6 +74,9 @@ class Found(NamedTuple):
     depth: int
     won: bool
     chunk: int
+
+    def at(self, chunk: Sequence[int] | NDArray[np.int16]) -> "Found":
+        return Found(self.depth, self.won, int(chunk[0]))
 
 
 class _Place(NamedTuple):
@@ -203,7 +207,7 @@ class PassLog(LogFile):
         self._syncing = Thread(target=self._sync, name="pass log", daemon=True)
         self._syncing.start()
 
-    def append(self, found: Found, packed: tuple[bytes, list[int]]) -> None:
+    def append(self, found: Found, packed: tuple[Buffer, list[int]]) -> None:
         """Add a part of a layer: its streams in one buffer, and where each ends."""
         streams, ends = packed
         directory = struct.pack(f"<{1 + len(ends)}Q", len(ends), *ends)
@@ -229,7 +233,7 @@ class PassLog(LogFile):
 
     # ---- writing ----
 
-    def _put(self, kind: int, found: Found, *payload: bytes) -> _Place:
+    def _put(self, kind: int, found: Found, *payload: Buffer) -> _Place:
         """Write a record at the next place.  Where one could not be written a hole is left: there
         the log ends.
         """
@@ -314,14 +318,14 @@ class _Commit(NamedTuple):
     durable: "Future[None]"
 
 
-def _check(payload: Sequence[bytes]) -> int:
+def _check(payload: Sequence[Buffer]) -> int:
     check = xxhash.xxh3_64()
     for part in payload:
         check.update(part)
     return check.intdigest()
 
 
-def _write(fd: int, parts: Sequence[bytes], offset: int) -> None:
+def _write(fd: int, parts: Sequence[Buffer], offset: int) -> None:
     """All of them, one after the other; a file system may take less at once."""
     written, size = os.pwritev(fd, parts, offset), sum(map(len, parts))
     if written < size:

@@ -213,7 +213,8 @@ using Stream = Array<const uint8_t, nb::ndim<1>>;
 using Column8 = Array<int8_t, nb::ndim<1>>;
 using Column16 = Array<int16_t, nb::ndim<1>>;
 
-// One buffer with the streams of the partitions, and where each ends.
+// One buffer with the streams of the partitions, and where each ends. The buffer is the thread's own, and good until it
+// packs again.
 nb::tuple packed(const Domain& d, const Pairs& pairs, const LayerArrays& layer) {
     auto parts = parts_of(d, pairs);
     auto l = layer.get(d, parts);
@@ -230,7 +231,10 @@ nb::tuple packed(const Domain& d, const Pairs& pairs, const LayerArrays& layer) 
             ends.push_back(end);
         }
     }
-    return nb::make_tuple(nb::bytes(buffer.data(), end), ends);
+    PyObject* const streams = PyMemoryView_FromMemory(reinterpret_cast<char*>(buffer.data()),
+                                                      static_cast<Py_ssize_t>(end), PyBUF_READ);
+    if (!streams) throw nb::python_error();
+    return nb::make_tuple(nb::steal(streams), ends);
 }
 
 template <class T>
