@@ -303,7 +303,9 @@ class Held(NamedTuple):
             return True
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.process, signal.SIGKILL)
-        return bool(select.select([self.process], [], [], _END_SECONDS)[0])
+        ended = select.poll()
+        ended.register(self.process, select.POLLIN)
+        return bool(ended.poll(1000 * _END_SECONDS))
 
     def close(self) -> None:
         os.close(self.fd)
