@@ -25,6 +25,7 @@ BUILT = ("KQvKR", "KRvKR", "KRvKN", "KNvKN", "KBBvK", "KBNvK")
 for variable in [name for name in os.environ if name.startswith(("KINGPAIR_", "PYTHON"))]:
     del os.environ[variable]
 os.environ["KINGPAIR_CONFIG"] = os.devnull
+os.environ["TERM"] = "xterm"  # a terminal that a test opens is one that can be drawn on
 
 
 @pytest.hookimpl(trylast=True)
