@@ -21,6 +21,7 @@ from workers.domain import domain_of
 from workers.geometry import PAIRS
 from workers.material import STRONGER, Material
 from workers.painting import fen_of
+from workers.passlog import split
 from workers.probe import Tablebase, make_reader
 from workers.threads import Chunk, Threads, chunks_of
 
@@ -84,9 +85,7 @@ class Streams:
 
     def _streams(self) -> list[NDArray[np.uint8]]:
         streams, ends = _kernels.pack(self.domain.kernel, _ALL, self.layer.kernel)
-        packed = bytes(streams)
-        buffer = np.frombuffer(packed, np.uint8)
-        return [buffer[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+        return list(split(np.frombuffer(bytes(streams), np.uint8), ends))
 
     def _values(self, pair: int) -> NDArray[np.int8]:
         return self._column[pair * self.domain.slots : (pair + 1) * self.domain.slots]

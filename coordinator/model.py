@@ -222,22 +222,24 @@ def _team(material: Material, metric: Metric, cluster: Cluster) -> tuple[int, in
     memory that the largest of them needs.
     """
     most = min(cluster.nodes, len(PAIRS))
-    alone = _memory(material, metric, cluster, 1)
+    needs = memory_of(estimate(material, cluster.cores, metric), metric)
+    alone = _memory(needs, 1)
     deserved = min(-(-estimate(material, 1, metric).bitmap // GRAIN), most)
     if deserved == 1 and (alone <= cluster.offered or most == 1):
         return 1, alone
-    fixed, own, _ = memory_of(estimate(material, cluster.cores, metric), metric)
+    fixed, own, _ = needs
     for count in range(max(2, deserved), most + 1):
         if fixed + own * -(-len(PAIRS) // count) > cluster.offered:
             continue  # its own partitions alone are too many
-        needed = _memory(material, metric, cluster, count)
+        needed = _memory(needs, count)
         if needed <= cluster.offered:
             return count, needed
-    return most, _memory(material, metric, cluster, most)
+    return most, _memory(needs, most)
 
 
-def _memory(material: Material, metric: Metric, cluster: Cluster, workers: int) -> int:
-    fixed, own, copied = memory_of(estimate(material, cluster.cores, metric), metric)
+def _memory(needs: tuple[int, int, int], workers: int) -> int:
+    """That of the largest share, by what `memory_of` says."""
+    fixed, own, copied = needs
     shares = Sharing.of(workers).each
     return fixed + max(own * mine + copied * around for mine, around in shares)
 

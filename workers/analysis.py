@@ -27,7 +27,6 @@ made, three for each copy; and 3 partitions of scratch a thread.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -40,12 +39,11 @@ from workers.domain import Domain
 from workers.estate import TORN, Estate, Taken, is_of_won, step_after, step_of
 from workers.exits import Exits, Sets
 from workers.history import NOTHING, History
-from workers.passlog import Found, LogFile, Pass, PassLog, Stream
+from workers.passlog import Found, LogFile, Pass, PassLog, Stream, split
 from workers.threads import Chunk, Threads, chunks_of
 
 Tally = NDArray[np.uint64]  # distinct positions found, per partition
 Step = Callable[[Chunk, Tally, _kernels.Scratch], None]
-Packed = tuple[bytes, list[int]]
 
 
 class Parcel(NamedTuple):
@@ -58,9 +56,8 @@ class Parcel(NamedTuple):
     streams: pa.Buffer
 
     def each(self) -> Iterator[tuple[int, Stream]]:
-        data = np.frombuffer(self.streams, np.uint8)
-        for pair, (start, end) in zip(self.partitions, pairwise([0, *self.ends]), strict=True):
-            yield pair, data[start:end]
+        streams = np.frombuffer(self.streams, np.uint8)
+        return zip(self.partitions, split(streams, self.ends), strict=True)
 
 
 class Part(NamedTuple):
@@ -236,12 +233,11 @@ class Analysis:
         sent: dict[int, dict[int, memoryview]] = {reader: {} for reader in readers}
         empty = self.domain.empty_stream
         for part in filter(None, found):
-            streams = memoryview(part.streams)
-            partitions = part.partitions.tolist()
-            for pair, (start, end) in zip(partitions, pairwise([0, *part.ends]), strict=True):
+            streams = split(memoryview(part.streams), part.ends)
+            for pair, stream in zip(part.partitions.tolist(), streams, strict=True):
                 for reader, wanted in readers.items():
-                    if end - start > empty and pair in wanted:
-                        sent[reader][pair] = streams[start:end]
+                    if len(stream) > empty and pair in wanted:
+                        sent[reader][pair] = stream
         return {reader: _parcel(of) for reader, of in sent.items() if of}
 
     def _receive(self, inbound: Sequence[Parcel], layer: Layer, taken: Found | None = None) -> None:

@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 from workers.bits import Layer, zeros
 from workers.domain import Domain
 from workers.exits import Exits
-from workers.passlog import Found, Stream
+from workers.passlog import Found, Stream, split
 
 TORN = -1
 PREPARED = 0
@@ -52,6 +52,7 @@ UNDO = 2  # all of it may take as much as a set, divided by this
 KEY_BYTES = 16
 _NONE = -1
 _LEAST_UNDO = 1 << 20
+_WORD = 8
 _END_SECONDS = 10.0  # for a process that was killed to be gone
 _NAME = "kingpair"
 
@@ -69,6 +70,7 @@ _HEAD = np.dtype(
 )
 
 Bytes = NDArray[np.uint8]
+Plan = list[tuple[Any, int]]  # types, and how many of each
 Both = tuple[Exits, Exits]  # by winner
 
 
@@ -116,31 +118,31 @@ class Estate:
     def __init__(self, domain: Domain, fd: int | None = None) -> None:
         """In the memory of a file, as another process left it; else in memory of its own."""
         self._fd, self._lock = fd, Lock()
-        self._size = _size(domain, is_shared=fd is not None)
+        plan = _plan(domain, is_shared=fd is not None)
+        self._size = _size(plan)
         self._mapped = None if fd is None else mmap(fd, self._size)
         own: Any = zeros(self._size, np.uint8) if self._mapped is None else self._mapped
         memory: Bytes = np.frombuffer(own, np.uint8)
         self._start = memory.ctypes.data
-        head, self.marks, *parts = _carved(memory, _parts(domain, is_shared=fd is not None))
+        head, self.marks, *parts = _carved(memory, plan)
         self._head = head[0]
         self.open_w, self.open_l = Layer(*parts[:3]), Layer(*parts[3:6])
         self._undo: Sequence[Bytes] = parts[6:]
 
     @staticmethod
     def private(domain: Domain) -> "Estate":
-        estate = Estate(domain)
-        estate._head["winner"] = _NONE
-        return estate
+        return Estate(domain)._anew(b"")
 
     @staticmethod
     def shared(domain: Domain, key: bytes) -> "Estate":
         """One that others may hold, and that is known by a key."""
         fd = os.memfd_create(_NAME)
-        os.ftruncate(fd, _size(domain, is_shared=True))
-        estate = Estate(domain, fd)
-        estate._head["winner"] = _NONE
-        estate._head["key"] = key
-        return estate
+        os.ftruncate(fd, _size(_plan(domain, is_shared=True)))
+        return Estate(domain, fd)._anew(key)
+
+    def _anew(self, key: bytes) -> "Estate":
+        self._head["key"], self._head["winner"] = key, _NONE
+        return self
 
     @property
     def address(self) -> Address | None:
@@ -181,7 +183,7 @@ class Estate:
                 return
             undo[start : start + len(entry)] = np.frombuffer(entry, np.uint8)
             undo[start + len(entry) : start + size] = np.frombuffer(taken.streams, np.uint8)
-            sizes[at] = start + size + -size % 8
+            sizes[at] = _padded(start + size, _WORD)
 
     def _has_room(self, at: int, size: int) -> bool:
         """Room for so much of a pass, if need be that of those furthest back."""
@@ -204,7 +206,7 @@ class Estate:
         """Give the memory of pages back; zeroed ones take their place."""
         assert self._mapped is not None, "private memory has no undo"
         start = undo.ctypes.data - self._start
-        self._mapped.madvise(MADV_REMOVE, start, undo.size + -undo.size % PAGESIZE)
+        self._mapped.madvise(MADV_REMOVE, start, _padded(undo.size))
 
     def taken(self, since: int) -> dict[int, list[Taken]] | None:
         """What later steps than one took out, by partition; None if not all of it was kept."""
@@ -239,10 +241,9 @@ class Estate:
         if self._fd is None or not size:
             return None
         memory = np.frombuffer(mmap(self._fd, size, offset=self._size), np.uint8)
-        count = int(memory[:8].view(np.int64)[0])
-        ends = memory[8 : 8 + 8 * count].view(np.int64)
-        starts = [_aligned(8 + 8 * count), *(_aligned(int(end)) for end in ends[:-1])]
-        pickled, *arrays = (memory[a:b] for a, b in zip(starts, map(int, ends), strict=True))
+        count = int(memory[:_WORD].view(np.int64)[0])
+        sizes = memory[_WORD : _WORD * (1 + count)].view(np.int64).tolist()
+        _, pickled, *arrays = _carved(memory, _listed(sizes))
         found: Both = pickle.loads(pickled.tobytes(), buffers=arrays)
         return found
 
@@ -254,15 +255,15 @@ class Estate:
         pickled = pickle.dumps(exits, protocol=5, buffer_callback=arrays.append)
         raw = [memoryview(pickled), *(array.raw() for array in arrays)]
         parts = [np.frombuffer(part, np.uint8) for part in raw]
-        ends, end = list[int](), 8 + 8 * len(parts)
-        for part in parts:
-            ends.append(end := _aligned(end) + part.size)
-        os.ftruncate(self._fd, self._size + end)
-        memory = np.frombuffer(mmap(self._fd, end, offset=self._size), np.uint8)
-        memory[: 8 + 8 * len(parts)] = np.array([len(parts), *ends], np.int64).view(np.uint8)
-        for part, stop in zip(parts, ends, strict=True):
-            memory[stop - part.size : stop] = part
-        self._head["exits"] = end
+        plan = _listed([part.size for part in parts])
+        size = _size(plan)
+        os.ftruncate(self._fd, self._size + size)
+        memory = np.frombuffer(mmap(self._fd, size, offset=self._size), np.uint8)
+        listed, *rooms = _carved(memory, plan)
+        listed[:] = len(parts), *(part.size for part in parts)
+        for room, part in zip(rooms, parts, strict=True):
+            room[:] = part
+        self._head["exits"] = size
         return self.exits or exits
 
     # ---- who works in it: who does not any more touches nothing of it again ----
@@ -294,7 +295,7 @@ class Held(NamedTuple):
     process: int
 
     def is_of(self, domain: Domain, key: bytes) -> bool:
-        is_whole = os.fstat(self.fd).st_size >= _size(domain, is_shared=True)
+        is_whole = os.fstat(self.fd).st_size >= _size(_plan(domain, is_shared=True))
         return is_whole and bytes(self._head()["key"]) == key
 
     def is_left(self) -> bool:
@@ -358,8 +359,8 @@ def _held(address: Address) -> Held | None:
     return None
 
 
-def _parts(domain: Domain, is_shared: bool) -> list[tuple[Any, int]]:
-    """What an estate consists of: types and how many of each."""
+def _plan(domain: Domain, is_shared: bool) -> Plan:
+    """What an estate consists of."""
     held, own, rows = domain.share.held, len(domain.share.own), domain.kernel.rows
     layers = [
         part
@@ -367,22 +368,26 @@ def _parts(domain: Domain, is_shared: bool) -> list[tuple[Any, int]]:
         for part in ((np.uint64, count * rows * 64), (np.uint8, count * rows), (np.uint32, count))
     ]
     undo = max(_LEAST_UNDO, held * rows * 512 // UNDO)
-    kept = [(np.uint8, undo)] * (PASSES_KEPT if is_shared else 0)
+    kept: Plan = [(np.uint8, undo)] * (PASSES_KEPT if is_shared else 0)
     return [(_HEAD, 1), (np.int64, held), *layers, *kept]
 
 
-def _carved(memory: Bytes, parts: Sequence[tuple[Any, int]]) -> Iterator[NDArray[Any]]:
+def _listed(sizes: Sequence[int]) -> Plan:
+    """How many parts there are, the sizes of all, and the parts."""
+    return [(np.int64, 1 + len(sizes)), *((np.uint8, size) for size in sizes)]
+
+
+def _carved(memory: Bytes, plan: Plan) -> Iterator[NDArray[Any]]:
     """Each part on pages of its own."""
     at = 0
-    for kind, count in parts:
+    for kind, count in plan:
         size = np.dtype(kind).itemsize * count
         yield memory[at : at + size].view(kind)
-        at += size + -size % PAGESIZE
+        at += _padded(size)
 
 
-def _size(domain: Domain, is_shared: bool) -> int:
-    sizes = (np.dtype(kind).itemsize * count for kind, count in _parts(domain, is_shared))
-    return sum(size + -size % PAGESIZE for size in sizes)
+def _size(plan: Plan) -> int:
+    return sum(_padded(np.dtype(kind).itemsize * count) for kind, count in plan)
 
 
 def _entries(room: Bytes) -> Iterator[tuple[int, Taken]]:
@@ -392,10 +397,10 @@ def _entries(room: Bytes) -> Iterator[tuple[int, Taken]]:
         at += 16
         pairs, ends = room[at : at + 16 * count].view(np.int64).reshape(2, count)
         at += 16 * count
-        for pair, start, end in zip(pairs, (0, *ends), ends, strict=False):
-            yield int(pair), Taken(step, room[at + int(start) : at + int(end)])
-        at += int(ends[-1]) + -int(ends[-1]) % 8
+        for pair, stream in zip(pairs.tolist(), split(room[at:], ends.tolist()), strict=True):
+            yield pair, Taken(step, stream)
+        at = _padded(at + int(ends[-1]), _WORD)
 
 
-def _aligned(offset: int) -> int:
-    return offset + -offset % 64
+def _padded(size: int, unit: int = PAGESIZE) -> int:
+    return size + -size % unit

@@ -37,7 +37,7 @@ from itertools import pairwise
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Condition, Thread
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import xxhash
@@ -53,6 +53,7 @@ _IDENTITY, _LAYER, _COMMIT = 0, 1, 2
 
 Stream = NDArray[np.uint8]
 Buffer = bytes | memoryview
+Slices = TypeVar("Slices", Stream, memoryview)
 
 
 class Pass(NamedTuple):
@@ -334,11 +335,17 @@ def _write(fd: int, parts: Sequence[Buffer], offset: int) -> None:
             rest = rest[os.pwrite(fd, rest, offset + size - len(rest)) :]
 
 
+def split(streams: Slices, ends: Sequence[int]) -> Iterator[Slices]:
+    """Streams in one buffer, given where each ends, one by one."""
+    for start, end in pairwise((0, *ends)):
+        yield streams[start:end]
+
+
 def _streams(payload: bytes) -> list[Stream]:
     count = int.from_bytes(payload[:8], "little")
     ends = np.frombuffer(payload, "<u8", count, 8).tolist()
     streams = np.frombuffer(payload, np.uint8, offset=8 + 8 * count)
-    return [streams[start:end] for start, end in pairwise((0, *ends))]
+    return list(split(streams, ends))
 
 
 def _records(fd: int) -> Iterator[tuple[int, Found, _Place, bytes]]:
