@@ -1,4 +1,4 @@
-"""The log: a line of JSON for what happens, on stderr.  The service's, and its foreman's."""
+"""The log: a line of JSON on stderr for each event of the service and of its build process."""
 
 import json
 import logging
@@ -8,7 +8,7 @@ from typing import Any
 log = logging.getLogger("kingpair")
 
 
-class Lines(logging.Formatter):
+class JsonFormatter(logging.Formatter):
     """A record as one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -25,6 +25,6 @@ class Lines(logging.Formatter):
 
 def log_to_stderr(verbose: bool) -> None:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Lines())
+    handler.setFormatter(JsonFormatter())
     log.handlers, log.propagate = [handler], False
     log.setLevel(logging.DEBUG if verbose else logging.INFO)

@@ -1,36 +1,34 @@
-"""What the program is told once and for all: one object, from a file, the environment and flags.
+"""The settings: one object, read once from a file, the environment and options.
 
 Each setting is a field of `Settings`.  Its name is a key of the file `kingpair.toml`, in capitals
-after `KINGPAIR_` a variable of the environment, and with dashes a flag of the commands that heed
-it.  A flag goes before a variable, a variable before the file, the file before the default; an
-empty variable is none.  The file is the first of these:
+after `KINGPAIR_` a variable of the environment, and with dashes an option of the commands that use
+it.  An option overrides a variable, a variable the file, the file the default.  An empty variable
+counts as unset.  The file is the first of these:
 
-    that of `kingpair --config FILE` or of KINGPAIR_CONFIG, which must be there
+    that of `kingpair --config FILE` or of KINGPAIR_CONFIG, which must exist
     $XDG_CONFIG_HOME/kingpair/kingpair.toml, which is ~/.config/kingpair/kingpair.toml by default
     /etc/kingpair/kingpair.toml
 
-What is not known, or not of its type, is an error that says where it stands.  A field marked
-SECRET is never printed, by nobody: not by `kingpair config`, an error, or `repr`.
+An unknown key, or a value of the wrong type, is an error that says where it was set.  A field made
+by `secret` is never printed: not by `kingpair config`, not in an error, not by `repr`.
 
-The types are checked by pydantic, which is imported when there is a file or a variable to check:
-importing pydantic-settings, which does no more of this, takes two fifths of a cold probe.
+Pydantic checks the types.  It and the reader of files are imported only when there is a file or a
+variable to check, because their imports take long beside a cold probe.
 """
 
 import difflib
 import os
 import re
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from annotated_types import Ge, Gt, Interval
-
-from workers.errors import BadSettings
-from workers.limits import cores
-from workers.store import shown, uri_of
+from kingpair.api.text import plain_reason
+from kingpair.workers.errors import BadSettings
+from kingpair.workers.limits import usable_cores
+from kingpair.workers.store.filesystem import printable, uri_of
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -43,8 +41,8 @@ _POWERS = {"k": 1, "m": 2, "g": 3, "t": 4}
 
 
 class Size(int):
-    """Bytes, written as people do: `12GiB`, `12 GB`, `12G`, `500MiB` or `1000000`; without the i,
-    powers of 1000.
+    """An amount of bytes, written as `12GiB`, `12 GB`, `12G`, `500MiB` or `1000000`; without the i,
+    units are powers of 1000.
     """
 
     @classmethod
@@ -65,7 +63,7 @@ class Size(int):
 
 
 class Words(tuple[str, ...]):
-    """A list: an array in the file, separated by commas in a variable."""
+    """A list of words: an array in the file, words with commas in a variable."""
 
     @classmethod
     def parse(cls, written: object) -> "Words":
@@ -73,7 +71,7 @@ class Words(tuple[str, ...]):
             return cls(word.strip() for word in written.split(",") if word.strip())
         if isinstance(written, Sequence) and all(isinstance(word, str) for word in written):
             return cls(written)
-        raise ValueError("words are wanted: an array of strings, or commas between them")
+        raise ValueError("must be words: an array of strings, or words with commas between them")
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: object) -> Any:
@@ -82,8 +80,20 @@ class Words(tuple[str, ...]):
         return no_info_plain_validator_function(cls.parse)
 
 
+class Bounds(NamedTuple):
+    """The bounds of a number.  (Importing the types of `annotated_types` is slow.)"""
+
+    ge: float | None = None
+    gt: float | None = None
+    le: float | None = None
+
+    def __get_pydantic_core_schema__(self, source: object, handler: Callable[[object], Any]) -> Any:
+        given = {name: bound for name, bound in self._asdict().items() if bound is not None}
+        return handler(source) | given
+
+
 def setting(default: Any, help: str) -> Any:
-    """A field that may be seen; a function stands for what it returns."""
+    """Makes a field that may be printed; a function as default is called for its value."""
     metadata = {"help": help, "secret": False}
     if callable(default):
         return field(default_factory=default, metadata=metadata)
@@ -91,49 +101,66 @@ def setting(default: Any, help: str) -> Any:
 
 
 def secret(help: str) -> Any:
-    """Text that nobody may see: None unless it is set."""
+    """Makes a field for text that is never printed; None unless it is set."""
     return field(default=None, repr=False, metadata={"help": help, "secret": True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What is in force, read once and passed down."""
+    """The settings in force, read once and passed down."""
 
     tables: Path = setting(Path("tables"), "where the tables are, and where builds put them")
-    threads: Annotated[int, Interval(ge=1, le=1024)] = setting(
-        cores, "threads at work at once; one a core by default"
+    threads: Annotated[int, Bounds(ge=1, le=1024)] = setting(
+        usable_cores, "threads at work at once; one a core by default"
     )
     memory: Size | None = setting(None, "what a build may hold at most; what is free if not set")
+    scratch: Path | None = setting(
+        None, "where builds keep sets that do not fit in memory; beside the tables if not set"
+    )
+    logs: Path | None = setting(
+        None,
+        "a directory of each machine for pass logs that only this machine reads; none if not set",
+    )
     cache: Size = setting(Size(256 << 20), "decoded blocks that are kept in memory, in bytes")
+    syzygy: Path | None = setting(None, "Syzygy files, which answer where there is no table")
     level: str | None = setting(
         None, "instruction set of the kernels, v2, v3 or v4; the best there is if not set"
     )
     host: str = setting("127.0.0.1", "where the service listens")
-    port: Annotated[int, Interval(ge=0, le=65535)] = setting(
+    port: Annotated[int, Bounds(ge=0, le=65535)] = setting(
         8000, "on which port the service listens; 0 for any that is free"
     )
-    look_every: Annotated[float, Ge(0.01)] = setting(
+    look_every: Annotated[float, Bounds(ge=0.01)] = setting(
         1.0, "seconds between two looks of the service at the directory of tables"
     )
     verbose: bool = setting(False, "log every request")
     state: Path | None = setting(None, "where tokens are kept; beside the tables if not set")
     names: Words = setting(Words(), "names of this machine, besides its addresses and localhost")
-    probes_per_second: Annotated[float, Gt(0)] = setting(
+    probes_per_second: Annotated[float, Bounds(gt=0)] = setting(
         5000.0, "positions that each client may ask for, a hundred of a batch counting as one"
     )
 
     cluster: str | None = setting(
-        None, "where builds run with Ray: local, auto or HOST:PORT; in process if not set"
+        None,
+        "where builds run with Ray: local, auto or HOST:PORT; if not set, the service takes local, "
+        "and commands build in process",
     )
-    workers: Annotated[int, Ge(1)] | None = setting(None, "workers of the cluster at most")
-    materials_per_build: Annotated[int, Ge(1)] = setting(100, "materials of one build at most")
-    queued_builds: Annotated[int, Ge(1)] = setting(100, "builds that may wait for their turn")
+    workers: Annotated[int, Bounds(ge=1)] | None = setting(None, "workers of the cluster at most")
+    materials_per_build: Annotated[int, Bounds(ge=1)] = setting(
+        100, "materials of one build at most"
+    )
+    queued_builds: Annotated[int, Bounds(ge=1)] = setting(
+        100, "builds that may wait for their turn"
+    )
+    event_streams: Annotated[int, Bounds(ge=1)] = setting(
+        500, "clients that may watch builds at once; further ones are told to come back"
+    )
 
     @property
     def state_directory(self) -> Path:
         if self.state is not None or uri_of(self.tables) is None:
             return self.state or self.tables
-        # A database lies on a disk, whatever store the tables are in.
+        # A database needs a disk, whatever store the tables are in.
         home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
         return Path(home, "kingpair")
 
@@ -142,31 +169,31 @@ KNOWN: Mapping[str, Field[Any]] = MappingProxyType({each.name: each for each in 
 
 
 class InForce(NamedTuple):
-    """The settings, and where each was said: a flag, a variable, a file, or nowhere."""
+    """The settings, and where each was set: an option, a variable, a file, or nowhere."""
 
     settings: Settings
     origins: Mapping[str, str]
 
     def said(self, name: str) -> Any:
-        """The value as it may be shown: JSON has it."""
+        """Returns the value as it may be printed, fit for JSON."""
         value = getattr(self.settings, name)
         if KNOWN[name].metadata["secret"]:
             return None if value is None else "set, not shown"
-        return shown(value) if isinstance(value, Path) else value
+        return printable(value) if isinstance(value, Path) else value
 
 
 class Source(NamedTuple):
-    """Values as they are written somewhere, and how each is called there."""
+    """Values as a source has them, and the names that it gives to settings."""
 
     values: Mapping[str, object]
     called: Mapping[str, str]
-    """By the name of the setting; what a source does not call anything is unknown to it."""
+    """By the name of the setting."""
 
 
 def read(
     flags: Mapping[str, object], file: Path | None = None, environ: Mapping[str, str] = os.environ
 ) -> InForce:
-    """What is in force; BadSettings if a source says what is not known or cannot be."""
+    """Returns the settings; raises BadSettings for an unknown key or an impossible value."""
     values: dict[str, Any] = {}
     origins = dict.fromkeys(KNOWN, "default")
     for source in (_file(file, environ), _environment(environ)):
@@ -197,6 +224,8 @@ def _file(named: Path | None, environ: Mapping[str, str]) -> Source:
     path = _where(named, environ)
     if path is None:
         return Source({}, {})
+    import tomllib
+
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -218,13 +247,13 @@ def _where(named: Path | None, environ: Mapping[str, str]) -> Path | None:
 
 
 def _usual(environ: Mapping[str, str]) -> Iterator[Path]:
-    """Where nobody has a home, and where it may not be looked into, there is none."""
+    """Yields the usual places of the file; some may not exist."""
     yield Path(os.path.expanduser(environ.get("XDG_CONFIG_HOME") or "~/.config"), NAME)
     yield Path("/etc", NAME)
 
 
 def _unknown(key: str, prefix: str = "") -> str:
-    """What to say of a key that is no setting: the nearest that is one, or all."""
+    """Returns a message for an unknown key, with the nearest setting, or all of them."""
     near = difflib.get_close_matches(key.removeprefix(prefix).lower(), KNOWN, n=1)
     if near:
         meant = f"{prefix}{near[0].upper()}" if prefix else near[0]
@@ -236,7 +265,7 @@ def _unknown(key: str, prefix: str = "") -> str:
 
 
 def _checked(source: Source) -> dict[str, Any]:
-    """Its values with their types."""
+    """Returns the values of a source with their types."""
     if not source.values:
         return {}
     from pydantic import TypeAdapter, ValidationError
@@ -251,8 +280,7 @@ def _checked(source: Source) -> dict[str, Any]:
 def _wrong(source: Source, error: "ValidationError") -> str:
     first = error.errors(include_url=False)[0]
     name = str(first["loc"][0])
-    why = first["msg"].removeprefix("Value error, ")
-    why = f"{why[:1].lower()}{why[1:]}"
+    why = plain_reason(first["msg"])
     if KNOWN[name].metadata["secret"]:
         return f"{source.called[name]}: {first['type'].replace('_', ' ')}, and it is a secret"
     return f"{source.called[name]} = {first['input']!r}: {why}"

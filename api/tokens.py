@@ -1,10 +1,9 @@
-"""Tokens: who may ask, and for what.  A token's secret is shown once, when it is made.
+"""The tokens of a service and their scopes.  A token's secret is shown once, when it is made.
 
     tokens    name | scope | digest | made        SQLite, the file `.kingpair.tokens`
 
-A secret has 256 bits of chance in it, so that its SHA-256 tells nobody what it was: nothing slower
-is needed, as it would be for a password that people choose.  Whoever reads is told at once of
-tokens that other processes make or revoke.
+A secret has 256 random bits, so its SHA-256 does not reveal it, and no slow hash is needed as for a
+password that people choose.  A reader sees at once the tokens that other processes make or revoke.
 """
 
 import hashlib
@@ -19,7 +18,7 @@ from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
 
-from workers.errors import BadToken, CannotServe
+from kingpair.workers.errors import BadToken, CannotServe
 
 FILE = ".kingpair.tokens"
 PREFIX = "kingpair_"
@@ -30,7 +29,7 @@ _SCHEMA = (
 
 
 class Scope(IntEnum):
-    """What may be asked; each contains those before it."""
+    """The rights of a token; each scope includes those before it."""
 
     PROBE = 1
     BUILD = 2
@@ -57,7 +56,7 @@ class Tokens:
         self.path = state / FILE
 
     def create(self, name: str, scope: Scope) -> str:
-        """The secret of a new token: it cannot be read again."""
+        """Makes a token and returns its secret, which cannot be read again."""
         if not name.strip() or not name.isprintable() or len(name) > 100:
             raise BadToken(f"{name!r} names no token; use up to 100 letters that can be printed")
         secret = PREFIX + secrets.token_urlsafe(32)
@@ -93,11 +92,11 @@ class Tokens:
             yield database
 
 
-class Reader:
-    """The tokens as a service sees them, of which it asks at each request.
+class TokenReader:
+    """The tokens as a service reads them at each request.
 
-    The file is read again when another process has changed it; SQLite counts its changes.  While
-    another program holds the database, what was read last holds.
+    The file is read again when another process has changed it, which SQLite counts.  While another
+    program holds the database, the tokens that were read last remain valid.
     """
 
     def __init__(self, state: Path) -> None:
@@ -108,7 +107,7 @@ class Reader:
         self._known: Mapping[bytes, Token] = {}
 
     def known(self) -> Mapping[bytes, Token]:
-        """By digest.  CannotServe if they cannot be read: nobody is let in then."""
+        """Returns the tokens by digest; raises CannotServe if they cannot be read."""
         with self._lock, _told(self._path):
             try:
                 self._look()

@@ -1,19 +1,13 @@
-"""What is running: the versions that a report of a fault should name.
+"""The versions of everything that is running, to be quoted in reports of faults.
 
-The version stands in pyproject.toml alone.  The commit is what git says of a checkout; elsewhere it
-is the one that was built, which CMake has put beside this file.
+The version is kept in pyproject.toml only.
 """
 
 import platform
-import subprocess
-from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
-from workers import _kernels
-
-HERE = Path(__file__).parent
-UNKNOWN = "unknown"
+from kingpair.workers import _kernels
+from kingpair.workers.commit import commit
 
 
 def versions() -> str:
@@ -38,21 +32,8 @@ def components() -> dict[str, str]:
     }
 
 
-@cache
-def commit(here: Path = HERE) -> str:
-    if (here.parent / ".git").exists():
-        command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
-        try:
-            done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=True)
-        except (OSError, subprocess.CalledProcessError):
-            return UNKNOWN
-        return done.stdout.strip()
-    kept = here / "commit.txt"
-    return kept.read_text(encoding="ascii").strip() if kept.is_file() else UNKNOWN
-
-
 def installed(package: str) -> str | None:
-    """Its version; None if it is not installed."""
+    """Returns the version of a package; None if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -1,36 +1,62 @@
-"""What the tests share: the instruction-set levels of this machine, and some small tables; and what
-is said at the end, if anything had to be left out.
+"""Fixtures of all tests: the instruction-set levels of this machine, and some small tables.  At the
+end the tests that were left out are listed.
 
-Settings of whoever runs them do not show through, here nor in what is started from here.
+Settings of the user who runs the tests are removed, here and for processes started from here.
 """
 
+import atexit
+import gc
 import os
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import asserted  # noqa: F401 - before anything of the package
 import hypothesis
+import made_once
 import pytest
+import run_folders
 
-from coordinator.build import build
-from coordinator.request import Request
-from workers import _kernels
-from workers.material import Material
-from workers.table import Table
-from workers.threads import Threads
+from kingpair.coordinator.execute.build import build
+from kingpair.coordinator.execute.request import BuildRequest
+from kingpair.coordinator.plan.build_spec import BuildSpec
+from kingpair.workers import _kernels
+from kingpair.workers.game.chess.material import Material
+from kingpair.workers.sets.threads import Threads
+from kingpair.workers.table.format import Table
 
 BUILT = ("KQvKR", "KRvKR", "KRvKN", "KNvKN", "KBBvK", "KBNvK")
-"""What the directory of small tables was built for; what these rest on is there too."""
+"""The materials of the directory of small tables, which also has the tables they rest on."""
 
 for variable in [name for name in os.environ if name.startswith(("KINGPAIR_", "PYTHON"))]:
     del os.environ[variable]
 os.environ["KINGPAIR_CONFIG"] = os.devnull
+STATE = run_folders.made()
+atexit.register(shutil.rmtree, STATE)
+os.environ["XDG_STATE_HOME"] = str(STATE)
 os.environ["TERM"] = "xterm"  # a terminal that a test opens is one that can be drawn on
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    made_once.begin(config)
+
+
+def pytest_collection_finish() -> None:
+    """Keeps the garbage collector from what collecting has made: modules, types and tests, which
+    live to the end.  Looking through them again and again took a tenth of the time of all tests.
+    """
+    gc.freeze()
+    gc.set_threshold(100_000)
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # else nanobind tells of objects of the kernels that were never freed
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What this machine lacks, and how to have the tests that need it run."""
+    """Lists what this machine lacks, and how to have the tests that need it run."""
     skipped: list[pytest.TestReport] = terminalreporter.stats.get("skipped", [])
     reasons = Counter(reason_of(report) for report in skipped)
     if reasons:
@@ -45,7 +71,7 @@ def reason_of(report: pytest.TestReport) -> str:
     return report.longrepr[2].removeprefix("Skipped: ")
 
 
-# How long an example takes says how busy a machine is, and nothing else.
+# The time that an example takes depends on how busy the machine is, so it has no limit.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
@@ -67,7 +93,10 @@ def level(request: pytest.FixtureRequest) -> Iterator[str]:
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tables of 3 and 4 men, built once for all tests: read them, change only a copy."""
     directory = tmp_path_factory.mktemp("tables")
-    build(Request(tuple(map(Material.parse, BUILT)), directory, threads=2), lambda event: None)
+    build(
+        BuildRequest(BuildSpec(tuple(map(Material.parse, BUILT))), directory, threads=2),
+        lambda event: None,
+    )
     return directory
 
 
@@ -75,6 +104,15 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def queen(tables: Path) -> Table:
     """KQvK: small enough to look at every position."""
     return Table(tables / "KQvK.dtc.arrow")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[None]:
+    """Ends the browser of a module's tests, if one of them has opened a page."""
+    from browser import Chromium
+
+    yield
+    Chromium.stop()
 
 
 @pytest.fixture(scope="session")

@@ -1,3 +1,3 @@
-"""What: the data plane. Geometry, index, kernels, analysis, tables and probing; no cluster, no
-server, no terminal.
+"""The data plane: rules, index, kernels, analysis, tables and probing.  It knows no cluster, no
+server and no terminal.
 """

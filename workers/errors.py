@@ -1,29 +1,32 @@
-"""Everything that can go wrong, as a small tree.
+"""The errors, as a small tree.
 
 ::
 
     KingpairError
-    ├── BadMaterial (ValueError)        a name that is no material, or not solved yet
+    ├── BadMaterial (ValueError)        a name of no material, or of an unsolved one
     ├── BadPosition (ValueError)        a FEN that does not parse, or a position the rules forbid
-    ├── BadRequest (ValueError)         a cursor, key or number of an event that is none of ours
-    ├── BadSelection (ValueError)       positions that cannot be, or more than a table has
-    ├── BadSettings (ValueError)        a setting that is unknown or cannot be; says where it stands
-    ├── BadToken (ValueError)           a token that cannot be made, or that there is none of
+    ├── BadRequest (ValueError)         a cursor, key or event number that is not known
+    ├── BadSelection (ValueError)       a choice that no position meets, or too few positions do
+    ├── BadSettings (ValueError)        an unknown setting or an impossible value; names its place
+    ├── BadToken (ValueError)           a token that cannot be made, or does not exist
     ├── MissingTableError (KeyError)    no table for a material; names it
-    ├── DamagedTable (OSError)          truncated, altered, no table at all; names file and block
+    ├── DamagedTable (OSError)          a truncated or altered file; names the block
     ├── ForeignTable (ValueError)       a sound table, but of another material, metric or version
-    ├── DamagedLog (OSError)            a pass log that lacks what was committed; says from where on
-    ├── CannotBuild (RuntimeError)      memory, disk or permission that is lacking; says how much
-    ├── Cancelled (RuntimeError)        a build that was asked to end; what it committed is kept
-    └── CannotServe (RuntimeError)      an address that cannot be, or must not be, listened on
+    ├── DamagedLog (OSError)            a pass log that cannot be read after a pass; names it
+    ├── CannotBuild (RuntimeError)      too little memory or disk, or no permission; says how much
+    │   └── UnusableDisk                a path that this machine cannot write or read; names it
+    ├── Cancelled (RuntimeError)        a build that was cancelled; its committed passes are kept
+    └── CannotServe (RuntimeError)      an address that cannot, or must not, be listened on
 
-A message is one line: what was wrong, with the values, and what would work.
-The edge (`api`) maps each to an exit code or a status once; nothing below it does.
+A message is one line.  It says what was wrong, with the values, and what would work.  `api` maps
+each error to an exit code or an HTTP status in one place; nothing below `api` does.
 """
+
+from kingpair.workers.number_types import Depth, Side
 
 
 class KingpairError(Exception):
-    """The root: catching it catches every failure that is not a programmer's."""
+    """The root of the tree: every failure but programming errors."""
 
     def __str__(self) -> str:
         # KeyError would show its message quoted.
@@ -31,7 +34,7 @@ class KingpairError(Exception):
 
 
 class BadMaterial(KingpairError, ValueError):
-    """A name that is no material, or a material outside what is solved."""
+    """A name of no material, or of a material that cannot be solved."""
 
 
 class BadPosition(KingpairError, ValueError):
@@ -43,15 +46,15 @@ class BadRequest(KingpairError, ValueError):
 
 
 class BadSelection(KingpairError, ValueError):
-    """A choice among a table's positions that none can meet, or not as many as asked for."""
+    """A choice of positions that no position meets, or fewer than were asked for."""
 
 
 class BadSettings(KingpairError, ValueError):
-    """A setting that nobody knows, or a value that it cannot have, in a file or the environment."""
+    """An unknown setting or an impossible value, in a file or the environment."""
 
 
 class BadToken(KingpairError, ValueError):
-    """A token under a name that is taken or cannot be, or that is not there to be revoked."""
+    """A token whose name is taken or not allowed, or a token to revoke that does not exist."""
 
 
 class MissingTableError(KingpairError, KeyError):
@@ -59,28 +62,36 @@ class MissingTableError(KingpairError, KeyError):
 
 
 class DamagedTable(KingpairError, OSError):
-    """A table file that is truncated, altered, or no table."""
+    """A table file that is truncated or altered, or a file that is not a table."""
 
 
 class ForeignTable(KingpairError, ValueError):
-    """A sound table that is not the one its name promises."""
+    """A sound table of another material, metric or version than its name or user expects."""
 
 
 class DamagedLog(KingpairError, OSError):
-    """A pass log whose committed passes do not all read back: it is sound up to `depth`."""
+    """A pass log with a committed pass that cannot be read; it is sound up to pass `depth`.
+    `is_below` says that it is the log of a level on which the level at hand rests.
+    """
 
-    def __init__(self, path: object, winner: int, depth: int) -> None:
+    is_below = False
+
+    def __init__(self, path: object, winner: Side, depth: Depth) -> None:
         super().__init__(f"{path}: damaged after pass {depth}")
         self.winner, self.depth = winner, depth
 
 
 class CannotBuild(KingpairError, RuntimeError):
-    """Memory, disk or permission that a build would need and lacks."""
+    """A build that lacks memory, disk or permission."""
+
+
+class UnusableDisk(CannotBuild):
+    """A path that this machine cannot write or read; another machine may be able to."""
 
 
 class Cancelled(KingpairError, RuntimeError):
-    """A build that was asked to end before it was done."""
+    """A build that was cancelled."""
 
 
 class CannotServe(KingpairError, RuntimeError):
-    """An address that is taken, is not this machine's, or is not to be opened to others."""
+    """An address that is taken, is not of this machine, or must not be open to others."""

@@ -3,120 +3,232 @@
     prepare -> lose_at_once -> win -> lose -> win -> ...   one winner after the other; a seal a pass
     paint, publish, verify                                 when all is logged
 
-It knows nothing of time, of other workers or of why it is asked.  Whoever asks does so in order,
-one thing after the other; but a seal is only begun, and done when its log is on disk.
+It knows nothing of time, of other workers or of the reason for a call.  Calls come one after the
+other.  `seal` alone returns before it is done: its future is done once the log is on disk.
 """
 
 import json
 from collections.abc import Sequence
 from concurrent.futures import Future
-from hashlib import blake2b
+from errno import ENOMEM
+from pathlib import Path
 
 import numpy as np
 
-from workers.analysis import Analysis, Findings, Parcel
-from workers.domain import Domain, domain_of
-from workers.errors import CannotBuild, DamagedLog, DamagedTable
-from workers.estate import KEY_BYTES, Address, Estate, Heirlooms
-from workers.exits import Exits, exits_of
-from workers.history import Entry, History, Stretch
-from workers.material import Material
-from workers.metric import Metric
-from workers.painting import Painter
-from workers.parts import join, write_part
-from workers.passlog import LogFile, Pass, PassLog
-from workers.share import Share
-from workers.table import COMPACT, PLAIN, Identity
-from workers.threads import Threads, chunk_size
-from workers.verify import verify
-from workers.workshop import Tables
+from kingpair.workers.errors import CannotBuild, UnusableDisk
+from kingpair.workers.index.share import Share
+from kingpair.workers.number_types import Depth, Side
+from kingpair.workers.passlog.history import History
+from kingpair.workers.passlog.log import PassResult
+from kingpair.workers.passlog.writer import PassLog
+from kingpair.workers.published_proof import PublishedProof, verified
+from kingpair.workers.sets.domain import Domain
+from kingpair.workers.sets.material_domain import domain_of, make_domain
+from kingpair.workers.sets.threads import Threads
+from kingpair.workers.solve.analysis import Analysis
+from kingpair.workers.solve.exits import Exits
+from kingpair.workers.solve.frontiers import PackedFrontier, StepResult
+from kingpair.workers.solve.material_exits import exits_of_table
+from kingpair.workers.solve.open_sets import KEY_BYTES, Address, OpenSets, TakeoverPool
+from kingpair.workers.solve.sets_mode import SetsMode
+from kingpair.workers.solve.streamed_analysis import StreamedAnalysis
+from kingpair.workers.solve.walked_exits import WalkedExits
+from kingpair.workers.table.build_folder import BuildFolder
+from kingpair.workers.table.format import COMPACT, PLAIN
+from kingpair.workers.table.key import TableIdentity, TableKey
+from kingpair.workers.table.painting import Painter
+from kingpair.workers.table.parts import join, write_part
+from kingpair.workers.table.pass_logs import PassLogs, Written
+from kingpair.workers.table.table_store import TableStore
 
-Written = Sequence[Stretch]
+
+class TableWorker:
+    """A worker of a table: all workers can prove it, be stopped, and say why they cannot write."""
+
+    def __init__(
+        self,
+        key: TableKey,
+        number: int,
+        incarnation: int,
+        store: TableStore,
+        threads: Threads,
+        compact: bool,
+    ) -> None:
+        self.key, self.incarnation, self.number = key, incarnation, number
+        self._store, self._threads = store, threads
+        self._packing = COMPACT if compact else PLAIN
+        self._folder = self._build_folder()
+        self._identity = TableIdentity(key, store.smaller_digests(key))
+        self._proof = PublishedProof(store, key, threads)
+
+    def _build_folder(self) -> BuildFolder:
+        return self._store.build_folder(self.key)
+
+    def _published(self) -> tuple[int, str]:
+        """The bytes and the digest of the table that has just got its name."""
+        self._store.forget(self.key)
+        table = self._store.table(self.key)
+        return table.bytes, table.digest
+
+    def verify(self) -> None:
+        verified(self._store, self.key, self._threads, self._scratch())
+        self._folder.clear_local_logs()
+
+    def prove_part(self, part: int, parts: int) -> str:
+        """Proves one of so many parts of the published table, and returns the findings."""
+        return self._proof.findings(part, parts)
+
+    def conclude(self, findings: Sequence[str]) -> None:
+        """Ends the proof of the published table, given the findings of all parts."""
+        self._proof.conclude(findings)
+        self._folder.clear_local_logs()
+
+    def _scratch(self) -> Path | None:
+        """The directory of what a proof need not keep in memory; None if it keeps all there."""
+        return None
+
+    def export(self) -> None:
+        """Writes the Syzygy files of the published table beside it."""
+        from kingpair.workers.study.syzygy_export import write_beside  # few builds need it
+
+        write_beside(self._store, self.key.material, self._threads.count, self._threads.check_open)
+
+    def stop(self) -> None:
+        """Ends what this worker is doing; another thread than the worker's own calls it."""
+        self._threads.close()
+
+    def close(self) -> None:
+        self._threads.close()
+
+    def cannot_go_on(self, error: OSError) -> CannotBuild:
+        if error.errno == ENOMEM:
+            return CannotBuild(
+                f"the memory does not suffice for {self.key}; use fewer --threads, raise the limit "
+                "or use a larger machine"
+            )
+        where = error.filename or self._store.store.local_path(self._folder.name)
+        return UnusableDisk(f"cannot write {where}: {error.strerror or error}")
 
 
-class Worker:
+class Worker(TableWorker):
     """Worker `number` of an incarnation; `owners` has the worker of each partition."""
 
     def __init__(
         self,
-        material: Material,
+        key: TableKey,
         owners: Sequence[int],
         number: int,
         incarnation: int,
-        tables: Tables,
+        store: TableStore,
         threads: Threads,
         compact: bool = False,
-        heirlooms: Heirlooms | None = None,
+        takeover_pool: TakeoverPool | None = None,
+        mode: SetsMode = SetsMode.ALL,
+        scratch: Path | None = None,
     ) -> None:
-        self.material, self.incarnation, self.number = material, incarnation, number
-        self._tables, self._threads = tables, threads
-        self._packing = COMPACT if compact else PLAIN
+        super().__init__(key, number, incarnation, store, threads, compact)
         self._workers = 1 + max(owners)
-        whole = domain_of(material)
-        self.domain = whole if self._workers == 1 else Domain(material, Share(owners, number))
-        self._whole = whole
-        self._workshop = tables.workshop(material)
-        self._identity = Identity(material, tables.metric, tables.smaller(material))
+        self._mode, self._streamed = mode, mode is not SetsMode.ALL
+        assert not self._streamed or self._workers == 1, f"several workers that hold {mode}"
+        self._whole, self.domain = self._domains(owners, number)
         self._exits: tuple[Exits, Exits] | None = None
-        self._estate: Estate | None = (
-            Estate.private(self.domain) if heirlooms is None else self._inherited(heirlooms)
-        )
-        self._analysis: Analysis | None = None
-        self._logs: dict[tuple[int, int, int], LogFile] = {}
+        beside = store.store.local_path(key.file_name).parent
+        self._scratch_directory = beside if scratch is None else scratch
+        self._open_sets: OpenSets | None = None if self._streamed else self._new_sets(takeover_pool)
+        self._analysis: Analysis | StreamedAnalysis | None = None
+        self._has_published = False
+        self._logs = PassLogs(self._folder, self._identity.smaller)
         try:
-            self._workshop.begin()
+            self._folder.create()
         except OSError as error:
-            raise self.cannot_write(error) from error
+            raise self.cannot_go_on(error) from error
 
-    def _inherited(self, heirlooms: Heirlooms) -> Estate:
-        """What a former incarnation left, or one that a later one may take over."""
+    def _domains(self, owners: Sequence[int], number: int) -> tuple[Domain, Domain]:
+        """The domain as a whole, and the worker's share of it."""
+        whole = domain_of(self.key.material)
+        if self._workers == 1:
+            return whole, whole
+        return whole, make_domain(self.key.material, Share(whole.index.kings, owners, number))
+
+    def _new_sets(self, takeover_pool: TakeoverPool | None) -> OpenSets:
+        if takeover_pool is None:
+            return OpenSets.private(self.domain)
+        return self._shared_sets(takeover_pool)
+
+    def _shared_sets(self, takeover_pool: TakeoverPool) -> OpenSets:
+        """Takes over the open sets of a former incarnation, or creates shared ones."""
+        from hashlib import blake2b  # it loads OpenSSL, which private sets do not need
+
         partitions = self.domain.share.own.tolist(), self.domain.share.halo.tolist()
-        whose = str(self.material), self._tables.metric, self._identity.smaller, *partitions
-        key = blake2b(json.dumps(whose).encode(), digest_size=KEY_BYTES).digest()
-        return heirlooms.taken(self.domain, key) or Estate.shared(self.domain, key)
+        identity = str(self.key.material), str(self.key.metric), self._identity.smaller, *partitions
+        key = blake2b(json.dumps(identity).encode(), digest_size=KEY_BYTES).digest()
+        return takeover_pool.take_over(self.domain, key) or OpenSets.shared(self.domain, key)
 
     @property
-    def estate(self) -> Address | None:
-        """Where others can have it, while it is of use to them."""
-        return None if self._estate is None else self._estate.address
+    def readers(self) -> tuple[int, ...]:
+        """The other workers that read anything of what this one finds."""
+        return tuple(
+            sorted({reader for readers in self.domain.share.readers for reader in readers})
+        )
+
+    @property
+    def open_sets_address(self) -> Address | None:
+        """The address of the open sets, None if they are private or no longer needed."""
+        return None if self._open_sets is None else self._open_sets.address
 
     # ---- passes ----
 
-    def prepare(self, winner: int, written: Written) -> tuple[int, dict[int, Parcel]]:
+    def prepare(self, winner: Side, written: Written) -> tuple[int, dict[int, PackedFrontier]]:
         """Begin an analysis or go on from what is logged; the depth of the last exit, and what
         other workers read of the last layer.
         """
         self._put_away()
-        estate = self._estate
-        assert estate is not None, "an analysis after the last one"
-        if self._exits is None:
-            self._exits = estate.exits or estate.with_exits(self._read_exits())
-        history = self._history(winner, written)
+        open_sets = self._open_sets
+        assert self._streamed or open_sets is not None, "an analysis after the last one"
+        history = self._logs.history(winner, written)
         log = self._new_log(winner)
+        self._analysis = (
+            self._new_streamed_analysis(winner, log)
+            if open_sets is None
+            else self._new_analysis(winner, log, open_sets)
+        )
+        return self._analysis.last_exit, self._analysis.prepare(history)
+
+    def _new_analysis(self, winner: Side, log: PassLog, open_sets: OpenSets) -> Analysis:
+        if self._exits is None:
+            tables = self.key, self._store, self._threads
+            self._exits = open_sets.exits or open_sets.share_exits(exits_of_table(*tables))
         exits = self._exits[winner]
-        self._analysis = Analysis(self.domain, winner, exits, self._threads, log, estate)
-        return exits.last, self._analysis.prepare(history)
+        return Analysis(
+            self.domain,
+            winner,
+            exits,
+            self._threads,
+            log,
+            open_sets,
+            self.key.metric.passes_per_move,
+        )
 
-    def _read_exits(self) -> tuple[Exits, Exits]:
-        metric = Metric(self._tables.metric)
-        return exits_of(self.material, metric, self._tables, self._threads)
+    def _new_streamed_analysis(self, winner: Side, log: PassLog) -> StreamedAnalysis:
+        exits = WalkedExits(self.key, winner, self._store, self._threads)
+        passes = self.key.metric.passes_per_move
+        where = log, self._scratch_directory, passes, self._mode
+        return StreamedAnalysis(self.domain, winner, exits, self._threads, *where)
 
-    def lose_at_once(self) -> Findings:
+    def lose_at_once(self) -> StepResult:
         return self._at_work().lose_at_once()
 
-    def win(self, depth: int, inbound: Sequence[Parcel]) -> Findings:
+    def win(self, depth: Depth, inbound: Sequence[PackedFrontier]) -> StepResult:
         return self._at_work().win(depth, inbound)
 
-    def lose(self, depth: int, inbound: Sequence[Parcel]) -> Findings:
+    def lose(self, depth: Depth, inbound: Sequence[PackedFrontier]) -> StepResult:
         return self._at_work().lose(depth, inbound)
 
-    def seal(self, done: Pass, seconds: float) -> "Future[None]":
-        """Everything of a pass has been found, in so many seconds: done when its entry is on
-        disk.
-        """
+    def seal(self, done: PassResult, seconds: float) -> "Future[None]":
+        """Commits a pass that took so many seconds; the future is done once that is on disk."""
         return self._at_work().log.commit(done, seconds)
 
-    def _at_work(self) -> Analysis:
+    def _at_work(self) -> Analysis | StreamedAnalysis:
         assert self._analysis is not None, "a step without an analysis"
         return self._analysis
 
@@ -125,107 +237,62 @@ class Worker:
             self._analysis.close()
             self._analysis = None
 
-    def _new_log(self, winner: int) -> PassLog:
-        identity = self._workshop.identity(winner, dict(self._identity.smaller)) | {
+    def _new_log(self, winner: Side) -> PassLog:
+        identity = self._folder.log_identity(winner, dict(self._identity.smaller)) | {
             "workers": self._workers,
             "partitions": [int(p) for p in self.domain.share.own],
-            "together": chunk_size(self.domain.axes),
+            "together": self.domain.index.together,
         }
-        key = winner, self.incarnation, self.number
-        if (begun := self._logs.pop(key, None)) is not None:
-            begun.close()
         try:
-            log = self._workshop.new_log(self._workshop.log(*key), identity)
+            return self._logs.begin((winner, self.incarnation, self.number), identity)
         except OSError as error:
-            raise self.cannot_write(error) from error
-        self._logs[key] = log
-        return log
-
-    def _history(self, winner: int, written: Written) -> History:
-        return History(
-            [
-                Entry(self._log(winner, stretch, worker), stretch.first, stretch.last)
-                for stretch in written
-                for worker in range(stretch.workers)
-            ]
-        )
-
-    def _log(self, winner: int, stretch: Stretch, worker: int) -> LogFile:
-        key = winner, stretch.incarnation, worker
-        if key not in self._logs:
-            name = self._workshop.log(*key)
-            try:
-                self._logs[key] = self._workshop.read_log(name)
-            except FileNotFoundError:
-                raise DamagedLog(name, winner, stretch.first - 1) from None
-        log = self._logs[key]
-        rests_on = json.loads(log.identity or b"{}").get("smaller")
-        sound = log.depth if rests_on == self._identity.smaller else -1
-        if sound < stretch.last:
-            raise DamagedLog(log.path, winner, sound)
-        return log
+            raise self.cannot_go_on(error) from error
 
     # ---- the table ----
 
-    def paint(self, part: int, partitions: range, written: Sequence[tuple[int, Written]]) -> int:
+    def paint(self, part: int, partitions: range, written: Sequence[tuple[Side, Written]]) -> int:
         """Write a part of the table; its bytes."""
-        self._put_away()
-        self._exits = None
-        if self._estate is not None:
-            self._estate.give_up()
-            self._estate = None
+        self._end_analysis()
         pairs = np.array(partitions, np.int16)
         logs = self._histories(written)
-        painter = Painter(self._whole, logs, self._threads, self._packing, pairs)
-        name = self._workshop.part(part, self.incarnation)
-        return write_part(self._tables.store, name, painter, self._identity, is_first=part == 0)
+        metric = self.key.metric
+        painter = Painter(self._whole, logs, self._threads, self._packing, pairs, metric)
+        name = self._folder.part_name(part, self.incarnation)
+        return write_part(self._store.store, name, painter, self._identity, is_first=part == 0)
+
+    def _end_analysis(self) -> None:
+        self._put_away()
+        self._exits = None
+        if self._open_sets is not None:
+            self._open_sets.discard()
+            self._open_sets = None
 
     def publish(
-        self, parts: Sequence[int], written: Sequence[tuple[int, Written]]
+        self, parts: Sequence[int], written: Sequence[tuple[Side, Written]]
     ) -> tuple[int, str]:
         """Make the table of its parts, the incarnations that wrote them; its bytes and digest."""
-        name = self._tables.name_of(self.material)
-        names = [self._workshop.part(part, at) for part, at in enumerate(parts)]
-        joined = self._workshop.part(0, self.incarnation)
+        names = [self._folder.part_name(part, at) for part, at in enumerate(parts)]
+        joined = self._folder.part_name(0, self.incarnation)
         logs = self._histories(written)
-        join(self._tables.store, name, names, joined, self._whole, logs, self._identity)
-        self._tables.forget(self.material)
-        table = self._tables.columns(self.material)
-        return table.bytes, table.digest
+        join(self._store.store, names, joined, self._whole, logs, self._identity)
+        self._has_published = True
+        return self._published()
 
-    def _histories(self, written: Sequence[tuple[int, Written]]) -> dict[int, History]:
-        return {winner: self._history(winner, of) for winner, of in written}
-
-    def verify(self) -> None:
-        verified(self._tables, self.material, self._threads)
+    def _histories(self, written: Sequence[tuple[Side, Written]]) -> dict[Side, History]:
+        return self._logs.histories(written)
 
     # ---- the end ----
 
-    def stop(self) -> None:
-        """End what is under way, from another thread than that which asked for it."""
-        self._threads.close()
+    def _scratch(self) -> Path | None:
+        return self._scratch_directory if self._streamed else None
 
     def close(self) -> None:
         """Let go of everything; what is not sealed is lost."""
-        self._threads.close()
+        super().close()
         self._put_away()
-        for log in self._logs.values():
-            log.close()
-        self._logs.clear()
-        if self._estate is not None:
-            self._estate.leave()
-            self._estate = None
-
-    def cannot_write(self, error: OSError) -> CannotBuild:
-        where = f"{self._tables.store}/{self._workshop.folder}"
-        return CannotBuild(f"cannot write {where}: {error.strerror or error}")
-
-
-def verified(tables: Tables, material: Material, threads: Threads) -> float:
-    """Prove a published table, in so many seconds.  One that contradicts itself does not stay."""
-    verdict = verify(tables.columns(material), tables.columns, threads)
-    if verdict.fault is not None:
-        name = f"{tables.store}/{tables.name_of(material)}"
-        tables.remove(material)
-        raise DamagedTable(f"{name}: {verdict.fault}; removed, please report this")
-    return verdict.seconds
+        self._logs.close()
+        if self._has_published:
+            self._folder.clear_local_logs()
+        if self._open_sets is not None:
+            self._open_sets.release()
+            self._open_sets = None

@@ -1,4 +1,4 @@
-// A partition's rows by slots: the men of the table in our order.
+// Copies the rows of a partition into the order of slots, in which another man may be the last.
 
 #pragma once
 
@@ -8,7 +8,7 @@
 namespace kingpair::verify {
 namespace {
 
-// A plane of strips, which are the columns of 64 stretches of rows: `wanted` has a bit for each eight strips.
+// Transposes 64 runs of rows into the 64 strips of a plane. `wanted` has a bit for each eight strips.
 template <class T>
 inline void turn_over(const T* const* rows, unsigned wanted, T* out) {
     for (size_t a = 0; a < 64; a += 8) {
@@ -43,7 +43,7 @@ inline void turn_over_whole(const uint8_t* const* rows, unsigned wanted, uint8_t
     }
 }
 
-// Of each eight strips of a plane whether any stands for a position.
+// A bit for each eight strips of a plane: set if any of them holds a counted position.
 inline unsigned wanted_of(const Standing& standing, size_t plane) {
     unsigned wanted = 0;
     for (size_t strip = 0; strip < 64; ++strip)
@@ -63,7 +63,8 @@ void arrange(const Men& men, const Rows<Value>& rows, const Standing& standing, 
         const Key* from[64];
         for (size_t s = 0; s < 64; ++s) from[s] = reinterpret_cast<const Key*>(rows.at(men.row_of(slot + s)));
         Key* to = reinterpret_cast<Key*>(out + slot);
-        if constexpr (sizeof(Key) == 1 && REGISTER == sizeof(Whole)) turn_over_whole(from, wanted_of(standing, plane), to);
+        if constexpr (sizeof(Key) == 1 && REGISTER == sizeof(Whole))
+            turn_over_whole(from, wanted_of(standing, plane), to);
         else turn_over<Key>(from, wanted_of(standing, plane), to);
     }
 }

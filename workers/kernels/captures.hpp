@@ -1,7 +1,7 @@
-// Captures: what they are worth, and where a mover finds them.
+// Captures: their keys, and the slots in which these are stored.
 //
-// Where two men meet there is no position, and the slot is free to say what is left when one takes the other. So a
-// capture is found where the captor goes, like every other move.
+// A slot in which two men stand on one square holds no position. It stores the key after one has taken the other. So a
+// capture is read in the slot that the captor moves to, like any other move.
 
 #pragma once
 
@@ -10,7 +10,7 @@
 namespace kingpair::verify {
 namespace {
 
-// The strips of a partition of a smaller table, as they are where a partition of ours is left.
+// The strips of a partition of a smaller table, turned into the frame of the larger material.
 template <class Key, class Value>
 class Left {
   public:
@@ -47,7 +47,7 @@ class Left {
     const uint32_t* standing_ = nullptr;  // the slot that stands for each, if not all stand for themselves
 };
 
-// If a capture ends the phase all that matters is who wins, and values are no more than that.
+// Writes the keys after captures of one man. Where a capture ends the phase only the winner counts, not the depth.
 template <class Key, class Value>
 void taken(const Smaller& smaller, int pair, int to_move, bool carry_depth, const Value* column, Key* out) {
     const Partition partition(smaller.ours, pair);
@@ -55,7 +55,8 @@ void taken(const Smaller& smaller, int pair, int to_move, bool carry_depth, cons
     for (size_t strip = 0; strip < smaller.ours.strips(); ++strip, out += 64) {
         const Placing placing = partition.placing(strip);
         const uint64_t legal = partition.legal(placing, to_move);
-        store<Key>(out, legal ? keys_of<Key>(left.strip(placing), carry_depth) & lanes<Key>(legal) : Strip<Key>{});
+        store<Key>(out,
+                   legal ? keys_of<Key>(left.strip(placing), carry_depth ? 1 : 0) & lanes<Key>(legal) : Strip<Key>{});
     }
 }
 
@@ -63,13 +64,14 @@ void taken(const Smaller& smaller, int pair, int to_move, bool carry_depth, cons
 template <class Key>
 class Captures {
   public:
-    Captures(const Partition& partition, int pair, int captor, const Key* const* taken) : at_(partition), captor_(captor) {
+    Captures(const Partition& partition, int pair, int captor, const Key* const* taken)
+        : at_(partition), captor_(captor) {
         const size_t slots = partition.men.slots() / 64;
         for (int i = 0; taken && i < partition.men.count; ++i)
             if (is_captive(i)) left_[i] = taken[i] + static_cast<size_t>(pair) * slots;
     }
 
-    // Put what is left into the slots of a strip in which a captor meets his captive.
+    // Puts the keys after captures into the slots of a strip in which a captor meets his captive.
     void enter(size_t strip, const Placing& p, Key* here) const {
         const uint64_t captors = of_captors(p);
         const int last = at_.men.outer();

@@ -1,8 +1,9 @@
-// What comes into a partition from outside: king moves from neighbouring partitions, captures from smaller tables.
+// Un-moves that enter a partition from outside: king moves from neighbouring partitions, captures from smaller tables.
 //
 // King:     out(x) = in_q(g x)   for each step of the king into partition q, whose frame shows x as g x.
 // Capture:  put the smaller set on the diagonal where captor and captive share a square, then un-move the captor
-//           alone. A king captures by stepping onto the captive: its set is put where the captive stands on that square.
+//           alone. A king captures by stepping onto the captive: its set is put where the captive stands on that
+//           square.
 //
 // Cost: a king reads every occupied row of at most eight neighbours; a capture writes 1/64 of a partition and is
 // then one man's un-move.
@@ -14,7 +15,7 @@
 namespace kingpair::KINGPAIR_LEVEL {
 namespace {
 
-// ---- turning rows -----------------------------------------------------------------------------------------------
+// ---- turning rows ----
 
 inline unsigned reversed_byte(unsigned b) {
     b = (b & 0x55) << 1 | (b >> 1 & 0x55);
@@ -69,10 +70,8 @@ inline void pull(int men, Source in, const uint8_t* want, Op op) {
             size_t row = high * 64 + low, from = from_high + (outer >= 1 ? turned[low] : 0);
             if (!want[row] || !in.occupied[from]) continue;
             auto put = [&](int rank, Unit v) { op(row, rank, v); };
-            if (men < 2)
-                turn_word<symmetry>(men, in.row(from), put);
-            else
-                turn_row<symmetry>(in.row(from), in.occupied[from], want[row], put);
+            if (men < 2) turn_word<symmetry>(men, in.row(from), put);
+            else turn_row<symmetry>(in.row(from), in.occupied[from], want[row], put);
         }
     }
 }
@@ -90,8 +89,6 @@ inline void pull_turned(int men, int symmetry, Source in, const uint8_t* want, O
         default: return pull<7>(men, in, want, op);
     }
 }
-
-inline size_t place_in(const Domain& d, int pair) { return static_cast<size_t>(d.slot[pair]); }
 
 inline Source source(const Domain& d, Layer layer, int pair) {
     size_t at = place_in(d, pair);
@@ -121,7 +118,8 @@ struct Neighbours {
             Neighbour& n = item[count++];
             n.source = source(d, layer, step.pair);
             n.symmetry = step.symmetry;
-            for (int s = 0; s < 64; ++s) n.turned[s] = static_cast<uint8_t>(turned_square(step.symmetry, s));
+            for (int s = 0; s < 64 && !d.fixed; ++s)
+                n.turned[s] = static_cast<uint8_t>(turned_square(step.symmetry, s));
         }
     }
 };
@@ -169,8 +167,8 @@ inline void prefetch_units(const uint64_t* words, unsigned units) {
     for (; units; units &= units - 1) __builtin_prefetch(words + 8 * lowest(units));
 }
 
-// How a row of a neighbour is read. Gathering, what a row holds is spread over most of its units and nearly all are
-// wanted: all are read, without a branch. Removing, few are wanted: only these are.
+// How a row of a neighbour is read. To gather, all units are read without a branch: most are occupied, and nearly all
+// are wanted. To remove, only the wanted units are read: they are few.
 struct WholeRows {
     static unsigned units(unsigned, unsigned) { return 255; }
     static void add(int symmetry, const uint64_t* words, unsigned, unsigned, Unit (&sum)[8]) {
@@ -194,14 +192,34 @@ struct Reading<Remove> {
     using Way = WantedUnits;
 };
 
+// Where no step turns the board, a row of a neighbour is the same row here for all men.
+template <class Op>
+inline void unmove_king_fixed(const Domain& d, const Neighbours& neighbours, const uint8_t* want, Op op) {
+    for (size_t row = 0; row < d.rows() && neighbours.count; ++row) {
+        unsigned held = 0;
+        for (int i = 0; i < neighbours.count; ++i) held |= neighbours.item[i].source.occupied[row];
+        for (unsigned m = held & want[row]; m; m &= m - 1) {
+            const int r = lowest(m);
+            Unit sum{};
+            for (int i = 0; i < neighbours.count; ++i) {
+                const Source& source = neighbours.item[i].source;
+                if (source.occupied[row] >> r & 1) sum |= unit_at(source.row(row) + 8 * r);
+            }
+            op(row, r, sum);
+        }
+    }
+}
+
 constexpr size_t AHEAD = 3;  // rows between asking memory for a row and using it
 
-// All neighbours of a row at once: they lie far apart in memory, so their reads overlap and the result is written once.
+// Reads a row of all neighbours together. They lie far apart in memory, so the reads overlap; the result is written
+// once.
 template <class Op>
 inline void unmove_king(const Domain& d, int pair, int side, Layer layer, const uint8_t* want, Op op) {
     using Way = typename Reading<Op>::Way;
     const Neighbours neighbours(d, pair, side, layer);
     const int outer = d.outer();
+    if (d.fixed) return unmove_king_fixed(d, neighbours, want, op);
     if (d.men < 2) {
         for (int i = 0; i < neighbours.count; ++i)
             pull_turned(d.men, neighbours.item[i].symmetry, neighbours.item[i].source, want, op);
@@ -244,12 +262,12 @@ inline void unmove_king(const Domain& d, int pair, int side, Layer layer, const 
     }
 }
 
-// ---- captures -------------------------------------------------------------------------------------------------------
+// ---- captures ----
 
 constexpr uint8_t ALL_ROWS = 255;
 
 struct EveryRow {
-    uint8_t bytes[size_t{1} << (6 * (MEN_AXES_MAX - 2))];
+    uint8_t bytes[ROWS_MAX];
     EveryRow() {
         for (uint8_t& b : bytes) b = ALL_ROWS;
     }
@@ -259,7 +277,8 @@ inline const uint8_t* every_row() {
     return rows.bytes;
 }
 
-inline size_t words_of(int men) { return men < 2 ? 64 : size_t{1} << (6 * (men - 1)); }
+// Words of a partition of a smaller set, which has one man less.
+inline size_t smaller_words(const Domain& d) { return 64 * rows_of(d.men - 1, d.structures.count); }
 
 // Where the captor is when it shares the captive's square: on an axis, or (a king) on a given square.
 struct Meeting {
@@ -327,16 +346,14 @@ inline void place_bit(const Domain& d, const uint64_t* smaller, Meeting m, size_
         if (word >> (8 * r) & 255) out.put(r, lanes_of(word, r) & broadcast(bit(square)));
 }
 
+inline void place_row(const Domain& d, const uint64_t* smaller, Meeting m, size_t row, Row out) {
+    if (m.captive < d.outer()) place_outer(d, smaller, m, row, out);
+    else if (m.captive == d.men - 1) place_bit(d, smaller, m, row, out);
+    else place_lane(d, smaller, m, row, out);
+}
+
 inline void place(const Domain& d, const uint64_t* smaller, Meeting m, uint64_t* words, uint8_t* touched) {
-    for (size_t row = 0; row < d.rows(); ++row) {
-        const Row out{words + row * 64, touched + row};
-        if (m.captive < d.outer())
-            place_outer(d, smaller, m, row, out);
-        else if (m.captive == d.men - 1)
-            place_bit(d, smaller, m, row, out);
-        else
-            place_lane(d, smaller, m, row, out);
-    }
+    for (size_t row = 0; row < d.rows(); ++row) place_row(d, smaller, m, row, {words + row * 64, touched + row});
 }
 
 inline void clear(uint64_t* words, uint8_t* touched, size_t rows) {
@@ -351,14 +368,17 @@ inline void capture_by_king(const Domain& d, int pair, int side, int captive, Ex
     alignas(64) uint64_t turned[size_t{1} << (6 * (MEN_AXES_MAX - 2))];
     uint8_t ignored[64];  // the marks of a set that is small enough to be read whole
     const Steps& steps = d.steps[side][pair];
-    const size_t size = words_of(d.men - 1);
+    const size_t size = smaller_words(d);
     for (int i = 0; i < steps.count; ++i) {
         const Step& step = steps.step[i];
         if (!exits.any(captive, step.pair)) continue;
+        const uint64_t* smaller = exits.words[captive] + static_cast<size_t>(step.pair) * size;
+        if (d.fixed) {
+            place(d, smaller, {captive, -1, step.to}, op.words, op.touched);
+            continue;
+        }
         for (size_t w = 0; w < size; ++w) turned[w] = 0;
-        pull_turned(d.men - 1, step.symmetry,
-                    {exits.words[captive] + static_cast<size_t>(step.pair) * size, every_row()}, every_row(),
-                    Gather{turned, ignored});
+        pull_turned(d.men - 1, step.symmetry, {smaller, every_row()}, every_row(), Gather{turned, ignored});
         place(d, turned, {captive, -1, step.to}, op.words, op.touched);
     }
 }
@@ -366,7 +386,7 @@ inline void capture_by_king(const Domain& d, int pair, int side, int captive, Ex
 // Positions in which `mover` can capture into one of the smaller sets.
 inline void captures(const Domain& d, int pair, int mover, Exits exits, Scratch s, Gather op) {
     const uint64_t kings = bit(d.king[0][pair]) | bit(d.king[1][pair]);
-    const size_t size = words_of(d.men - 1);
+    const size_t size = smaller_words(d);
     for (int captive = 0; captive < d.men; ++captive) {
         const uint64_t* smaller = exits.words[captive];
         if (!smaller) continue;

@@ -1,28 +1,13 @@
-// Which positions of a strip are legal, and the best that a move of its side leads to.
+// The legal positions of a strip, and the best key that a move of the side to move leads to.
 
 #pragma once
 
+#include "keys.hpp"
 #include "strips.hpp"
 #include "verify.hpp"
 
 namespace kingpair::verify {
 namespace {
-
-constexpr uint64_t bit(int square) { return uint64_t{1} << square; }
-
-template <class Key>
-constexpr Key DRAW = static_cast<Key>(Key{1} << (8 * sizeof(Key) - 1));
-
-// The keys of values. If these tell no depth, 1 being a win, a capture that loses is all that a win is.
-template <class Key>
-Strip<Key> keys_of(const Strip<Key>& values, bool depth) {
-    const Key deeper = depth ? static_cast<Key>(-1) : 0;
-    return each([deeper](auto v) {
-        const auto value = reinterpret_cast<SignedRegister<Key>>(v);
-        const auto won = reinterpret_cast<Register<Key>>(value > 0), drawn = reinterpret_cast<Register<Key>>(value == 0);
-        return (v - (won & deeper)) | (drawn & DRAW<Key>);
-    }, values);
-}
 
 // The men of a strip, all in place but the last; or those of a plane, without the last two.
 struct Placing {
@@ -55,7 +40,7 @@ uint64_t attacked(const Board& b, const Men& men, const Placing& p, int king, in
     return attacked | from;
 }
 
-// A partition as one side to move finds it.
+// A partition: where its kings stand, and the men with them.
 struct Partition {
     const Board& board;
     const Men& men;
@@ -63,7 +48,9 @@ struct Partition {
     uint64_t kings;
 
     Partition(const Men& m, int pair)
-        : board(verify::board()), men(m), king{verify::kings().square[0][pair], verify::kings().square[1][pair]},
+        : board(verify::board()),
+          men(m),
+          king{verify::kings().square[0][pair], verify::kings().square[1][pair]},
           kings(bit(king[0]) | bit(king[1])) {}
 
     Placing placing(size_t strip) const { return {men.outer(), kings, strip}; }
@@ -74,13 +61,14 @@ struct Partition {
     }
 };
 
-// ---- forward moves ---------------------------------------------------------------------------------------------------
+// ---- forward moves ----
 
-// What the moves of one side lead to. A capture is a move like all others: where captor and captive meet, the slot
-// holds what is left (captures.hpp).  Where a man meets one of his own side, or the other king, it holds 0.
+// The successors of positions with one side to move. A capture is read like any other move: the slot in which captor
+// and captive meet holds the key after the capture (captures.hpp). It holds 0 where a man meets one of his own side, or
+// the other king.
 //
-// Strips are judged plane by plane: the man before the last, the man of the plane, stands on each of the 64 squares,
-// and the others are in place. What a king or another man moves to is then one plane for all 64 strips.
+// Strips are judged plane by plane. In the 64 strips of a plane the man before the last stands on each square, and the
+// other men stay in place. A move of one of the others leads from the whole plane into one other plane.
 template <class Key>
 class Moves {
   public:
@@ -101,7 +89,7 @@ class Moves {
         }
     }
 
-    // Get ready for a plane.
+    // Prepares the moves that all strips of a plane share.
     void begin(size_t plane) {
         const Placing p = at_.placing_of_plane(plane);
         const size_t strip = 64 * plane;

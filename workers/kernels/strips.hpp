@@ -12,8 +12,8 @@
 namespace kingpair::verify {
 namespace {
 
-// A strip of bytes in one piece where the level has registers for that.  (Halves are slower than quarters: what is
-// turned, packed or slid comes in quarters or is whole.)
+// A strip of bytes in one register, where the level has registers of 64 bytes. Other levels use four registers, not
+// two: turning, packing and sliding are slower on halves than on quarters.
 #if defined(__AVX512BW__)
 constexpr size_t REGISTER = 64;
 #else
@@ -34,7 +34,7 @@ struct Strip {
     Register<Key> part[PARTS];
 };
 
-// Apply to each register of strips.
+// Applies an operation to each register of strips.
 template <class Key, class Function, class... More>
 inline Strip<Key> each(Function f, const Strip<Key>& first, const More&... more) {
     Strip<Key> out;
@@ -67,7 +67,7 @@ inline Strip<Key> larger(const Strip<Key>& a, const Strip<Key>& b) {
     return each([](auto x, auto y) { return x > y ? x : y; }, a, b);
 }
 
-// All bits of the lanes that have a key.
+// A mask: all bits of each lane whose key is not 0.
 template <class Key>
 inline Strip<Key> equal(const Strip<Key>& strip, Key key) {
     return each([key](auto x) { return reinterpret_cast<Register<Key>>(x == key); }, strip);
@@ -103,7 +103,7 @@ inline bool any(const Strip<Key>& strip) {
     return word != 0;
 }
 
-// ---- bits to lanes ---------------------------------------------------------------------------------------------------
+// ---- bits to lanes ----
 
 struct Tables {
     uint64_t bytes[256];
@@ -133,7 +133,7 @@ inline Strip<Key> only(int square) {
     else return load<Key>(TABLES.one16[square]);
 }
 
-// All bits of the lanes whose bit is set.
+// A mask: all bits of each lane whose bit in a word is set.
 template <class Key>
 inline Strip<Key> lanes(uint64_t bits) {
     uint64_t words[8 * sizeof(Key)];
@@ -179,17 +179,19 @@ inline int lane_of(int bit) {
     return 8 * rank + (sizeof(Key) == 1 ? file : file / 2 + 4 * (file & 1));
 }
 
-// ---- moving over the board ---------------------------------------------------------------------------------------------
+// ---- moving over the board ----
 
-// Every file gets what stands DF files from it, 0 off the board.
+// out(file, rank) = in(file + DF, rank), 0 where that is off the board.
 template <int DF>
 inline Strip<uint8_t> along(const Strip<uint8_t>& strip) {
-    return each([](auto part) {
-        auto words = reinterpret_cast<WordRegister>(part);
-        if constexpr (DF > 0) words >>= 8 * DF;
-        if constexpr (DF < 0) words <<= -8 * DF;
-        return reinterpret_cast<Register<uint8_t>>(words);
-    }, strip);
+    return each(
+        [](auto part) {
+            auto words = reinterpret_cast<WordRegister>(part);
+            if constexpr (DF > 0) words >>= 8 * DF;
+            if constexpr (DF < 0) words <<= -8 * DF;
+            return reinterpret_cast<Register<uint8_t>>(words);
+        },
+        strip);
 }
 
 // The lane DF files from one, or the one that is none.
@@ -200,9 +202,11 @@ constexpr int beside(int lane, int none) {
 
 template <int DF, int... Lane>
 inline Strip<uint16_t> along(const Strip<uint16_t>& strip, std::integer_sequence<int, Lane...>) {
-    return each([](auto part) {
-        return __builtin_shufflevector(part, Register<uint16_t>{}, beside<DF>(Lane, sizeof...(Lane))...);
-    }, strip);
+    return each(
+        [](auto part) {
+            return __builtin_shufflevector(part, Register<uint16_t>{}, beside<DF>(Lane, sizeof...(Lane))...);
+        },
+        strip);
 }
 
 template <int DF>
@@ -210,7 +214,7 @@ inline Strip<uint16_t> along(const Strip<uint16_t>& strip) {
     return along<DF>(strip, std::make_integer_sequence<int, REGISTER / sizeof(uint16_t)>());
 }
 
-// Every rank gets what stands DR ranks from it, 0 off the board.
+// out(file, rank) = in(file, rank + DR), 0 where that is off the board.
 template <int DR, class Key>
 inline Strip<Key> across(const Strip<Key>& strip) {
     constexpr int size = REGISTER / 8, words = DR * static_cast<int>(sizeof(Key));
@@ -224,14 +228,16 @@ inline Strip<Key> across(const Strip<Key>& strip) {
         const WordRegister a = part(i + skipped), b = part(i + skipped + 1);
         WordRegister c;
         if constexpr (size == 2) c = __builtin_shufflevector(a, b, rest, rest + 1);
-        else c = __builtin_shufflevector(a, b, rest, rest + 1, rest + 2, rest + 3, rest + 4, rest + 5, rest + 6, rest + 7);
+        else
+            c = __builtin_shufflevector(a, b, rest, rest + 1, rest + 2, rest + 3, rest + 4, rest + 5, rest + 6,
+                                        rest + 7);
         out.part[i] = reinterpret_cast<Register<Key>>(c);
     }
     return out;
 }
 
-// The best that a slider reaches in a direction, going by what each square is worth to him if he moves there, and where
-// he can pass: of one step, of two, of four, of eight.
+// The best key that a slider reaches in a direction, from the keys of the squares and from the squares that he can
+// pass. Each step doubles the distance: one square, two, four, eight.
 template <int DF, int DR, class Key>
 inline Strip<Key> slid(const Strip<Key>& at, const Strip<Key>& open) {
     Strip<Key> best = along<DF>(across<DR>(at)), passing = along<DF>(across<DR>(open));
@@ -262,7 +268,7 @@ inline Strip<Key> by_knight(const Strip<Key>& at) {
     return larger(larger(along<1>(twos), along<-1>(twos)), larger(along<2>(ones), along<-2>(ones)));
 }
 
-// ---- turning the board -------------------------------------------------------------------------------------------------
+// ---- turning the board ----
 
 constexpr int TRANSPOSED = 4;
 
@@ -284,7 +290,7 @@ inline void interleave_fours(Bytes& a, Bytes& b) {
     b = __builtin_shufflevector(x, y, 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
 }
 
-// Files for ranks.
+// Files and ranks change places.
 inline void transpose(Ranks& ranks) {
     Bytes* part = ranks.part;
     for (Bytes& p : ranks.part) p = __builtin_shufflevector(p, p, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
@@ -296,33 +302,32 @@ inline void transpose(Ranks& ranks) {
 }
 
 inline void mirror_files(Ranks& ranks) {
-    for (Bytes& p : ranks.part)
-        p = __builtin_shufflevector(p, p, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8);
+    for (Bytes& p : ranks.part) p = __builtin_shufflevector(p, p, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8);
 }
 
 inline void mirror_ranks(Ranks& ranks) {
     std::swap(ranks.part[0], ranks.part[3]);
     std::swap(ranks.part[1], ranks.part[2]);
-    for (Bytes& p : ranks.part)
-        p = __builtin_shufflevector(p, p, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+    for (Bytes& p : ranks.part) p = __builtin_shufflevector(p, p, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
 }
 
-// The same where a register holds the whole board: pieces of it would have to pass through memory.
+// Files and ranks change places in a register that holds the whole board. Pieces would have to go through memory.
 using Whole = uint8_t __attribute__((vector_size(64)));
 using WholePairs = uint16_t __attribute__((vector_size(64)));
 using WholeRanks = uint64_t __attribute__((vector_size(64)));
 
-#define KINGPAIR_PAIRED(at) at, at + 8, at + 1, at + 9, at + 2, at + 10, at + 3, at + 11, at + 4, at + 12, at + 5, \
-    at + 13, at + 6, at + 14, at + 7, at + 15
+#define KINGPAIR_PAIRED(at)                                                                                          \
+    at, at + 8, at + 1, at + 9, at + 2, at + 10, at + 3, at + 11, at + 4, at + 12, at + 5, at + 13, at + 6, at + 14, \
+        at + 7, at + 15
 #define KINGPAIR_MIRRORED(at) at + 7, at + 6, at + 5, at + 4, at + 3, at + 2, at + 1, at
 
 inline void transpose(Whole& board) {
     board = __builtin_shufflevector(board, board, KINGPAIR_PAIRED(0), KINGPAIR_PAIRED(16), KINGPAIR_PAIRED(32),
                                     KINGPAIR_PAIRED(48));
     const auto p = reinterpret_cast<WholePairs>(board);
-    board = reinterpret_cast<Whole>(
-        __builtin_shufflevector(p, p, 0, 8, 16, 24, 1, 9, 17, 25, 2, 10, 18, 26, 3, 11, 19, 27, 4, 12, 20, 28, 5, 13,
-                                21, 29, 6, 14, 22, 30, 7, 15, 23, 31));
+    board =
+        reinterpret_cast<Whole>(__builtin_shufflevector(p, p, 0, 8, 16, 24, 1, 9, 17, 25, 2, 10, 18, 26, 3, 11, 19, 27,
+                                                        4, 12, 20, 28, 5, 13, 21, 29, 6, 14, 22, 30, 7, 15, 23, 31));
 }
 
 inline void mirror_files(Whole& board) {
@@ -336,7 +341,7 @@ inline void mirror_ranks(Whole& board) {
     board = reinterpret_cast<Whole>(__builtin_shufflevector(ranks, ranks, 7, 6, 5, 4, 3, 2, 1, 0));
 }
 
-// Of eight rows of eight words: those that stand STEP apart, on either side of the diagonal, change places.
+// In eight rows of eight words, words that are STEP apart on either side of the diagonal change places.
 template <int STEP>
 inline void exchange(WholeRanks* rows) {
     constexpr auto first = [](int i) { return i & STEP ? 8 + (i ^ STEP) : i; };
@@ -357,7 +362,7 @@ inline void transpose(WholeRanks* rows) {
     exchange<4>(rows);
 }
 
-// Square s of the result has what stands on the square that the symmetry shows s on.
+// out(s) = in(the square on which the symmetry shows s).
 inline Strip<uint8_t> turned(int symmetry, const uint8_t* from) {
     std::conditional_t<REGISTER == sizeof(Whole), Whole, Ranks> board;
     std::memcpy(&board, from, sizeof board);

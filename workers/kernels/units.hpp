@@ -1,9 +1,10 @@
-// The vocabulary of the kernels: a unit of 512 positions, what moves a bit, a lane or a row of it, and the lines of
+// The vocabulary of the kernels: a unit of 512 positions, the operations that move its bits and lanes, and the lines of
 // the board. Everything is inline and lies in a namespace of the level that is being compiled, so that the linker
 // can never take one level's code for another's.
 
 #pragma once
 
+#include "assertions.hpp"
 #include "kernels.hpp"
 
 #define KINGPAIR_QUOTE_(x) #x
@@ -19,6 +20,12 @@ using Bytes = uint8_t __attribute__((vector_size(64), may_alias));
 inline int count_bits(uint64_t w) { return __builtin_popcountll(w); }
 inline int lowest(uint64_t w) { return __builtin_ctzll(w); }
 inline int highest(uint64_t w) { return 63 - __builtin_clzll(w); }
+
+// Where a partition that is held lies in the arrays.
+inline size_t place_in(const Domain& d, int pair) {
+    KINGPAIR_INVARIANT(pair >= 0 && pair < d.pairs && d.slot[pair] >= 0, "a partition that is read or written is held");
+    return static_cast<size_t>(d.slot[pair]);
+}
 
 template <class T, size_t N>
 struct List {
@@ -47,7 +54,7 @@ inline uint64_t popcount(Unit v) {
     return n;
 }
 
-// ---- the board -----------------------------------------------------------------------------------------------
+// ---- the board ----
 
 constexpr uint64_t FILE_A = 0x0101010101010101, FILE_H = FILE_A << 7;
 
@@ -100,7 +107,7 @@ constexpr int turned_square(int symmetry, int square) {
     return symmetry & 4 ? 8 * f + r : 8 * r + f;
 }
 
-// ---- tables of units -------------------------------------------------------------------------------------------
+// ---- tables of units ----
 
 struct Tables {
     alignas(64) uint64_t lanes[256][8];  // all bits of the lanes named by a byte
@@ -120,7 +127,7 @@ inline Unit unit_at(const uint64_t* words) { return *reinterpret_cast<const Unit
 inline Unit lanes_of(uint64_t squares, int rank) { return unit_at(TABLES.lanes[(squares >> (8 * rank)) & 255]); }
 inline Unit lane_apart_from_bit(int rank) { return unit_at(TABLES.apart[rank]); }
 
-// ---- moving bits and lanes ---------------------------------------------------------------------------------------
+// ---- moving bits and lanes ----
 
 template <int files>
 inline Unit shift_lanes(Unit v) {
@@ -173,7 +180,7 @@ inline Unit slide_lanes(Unit from, Unit free) {
     return free & shift_lanes<direction>(reach);
 }
 
-// ---- the eight symmetries --------------------------------------------------------------------------------------------
+// ---- the eight symmetries ----
 
 inline Unit reverse_bits_in_bytes(Unit v) {
     v = ((v >> 1) & 0x5555555555555555) | ((v & 0x5555555555555555) << 1);

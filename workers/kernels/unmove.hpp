@@ -2,7 +2,7 @@
 //
 // Un-moving a man along its axis:   out(s) = OR over squares d that the man reaches from s over free squares: in(d)
 //
-// Every function takes a source `in` (sparse), the units that are wanted, and an `Op` that says what to do with a
+// Every function takes a source `in` (sparse), the units that are wanted, and an `Op` that is called with each
 // result: `Gather` ORs it into a set, `Remove` takes it out of one. Work is skipped where the source is empty or
 // nothing is wanted; what is left is the same walk whether the set is dense or nearly empty.
 //
@@ -33,6 +33,11 @@ struct Gather {
         *reinterpret_cast<Unit*>(words + row * 64 + rank * 8) |= t;
         touched[row] = static_cast<uint8_t>(touched[row] | 1u << rank);
     }
+    // The word of one lane.
+    void word(size_t row, size_t lane, uint64_t t) const {
+        words[row * 64 + lane] |= t;
+        touched[row] = static_cast<uint8_t>(touched[row] | 1u << lane / 8);
+    }
 };
 
 struct Remove {
@@ -47,7 +52,7 @@ inline uint64_t nonzero(const uint8_t (&bytes)[64]) {
     return squares;
 }
 
-// ---- a man on an outer axis: whole rows or single units of it walk the lines of the board -----------------------
+// ---- a man on an outer axis: whole rows or single units of it walk the lines of the board ----
 
 // The rows in which all other outer men stand still: `base + s * stride` for the man on square s.
 struct Column {
@@ -158,16 +163,23 @@ inline void unmove_column(const Column& c, Kind kind, Source in, Op op) {
 
 template <class Op>
 inline void unmove_outer(const Domain& d, int axis, uint64_t kings, Source in, const uint8_t* want, Op op) {
-    if (d.outer() == 1) return unmove_column(Column(0, 1, kings, in.occupied, want), d.man[axis].kind, in, op);
-    for (size_t other = 0; other < 64; ++other) {
-        if (kings >> other & 1) continue;
-        size_t base = axis == 0 ? other : other * 64, stride = axis == 0 ? 64 : 1;
-        unmove_column(Column(base, stride, kings | bit(static_cast<int>(other)), in.occupied, want), d.man[axis].kind,
-                      in, op);
+    const Kind kind = d.man[axis].kind;
+    for (size_t structure = 0; structure < d.structures.count; ++structure) {
+        const size_t first = structure * d.rows_each();
+        const uint64_t still = kings | d.structures.pawns[structure];
+        if (d.outer() == 1) {
+            unmove_column(Column(first, 1, still, in.occupied, want), kind, in, op);
+            continue;
+        }
+        for (size_t other = 0; other < 64; ++other) {
+            if (still >> other & 1) continue;
+            size_t base = first + (axis == 0 ? other : other * 64), stride = axis == 0 ? 64 : 1;
+            unmove_column(Column(base, stride, still | bit(static_cast<int>(other)), in.occupied, want), kind, in, op);
+        }
     }
 }
 
-// ---- the lane man: ranks are units, files are lanes ----------------------------------------------------------------
+// ---- the lane man: ranks are units, files are lanes ----
 
 template <int files>
 inline void walk_ranks(const Unit (&in)[8], const Unit (&free)[8], Unit (&out)[8]) {
@@ -191,8 +203,8 @@ inline void unmove_lane(Kind kind, const Unit (&in)[8], const Unit (&free)[8], U
             if (r < 7) near |= in[r + 1];
             if (r > 1) far |= in[r - 2];
             if (r < 6) far |= in[r + 2];
-            out[r] = free[r] &
-                     (shift_lanes<2>(near) | shift_lanes<-2>(near) | shift_lanes<1>(far) | shift_lanes<-1>(far));
+            out[r] =
+                free[r] & (shift_lanes<2>(near) | shift_lanes<-2>(near) | shift_lanes<1>(far) | shift_lanes<-1>(far));
         }
         return;
     }
@@ -206,7 +218,7 @@ inline void unmove_lane(Kind kind, const Unit (&in)[8], const Unit (&free)[8], U
     }
 }
 
-// ---- the bit man -----------------------------------------------------------------------------------------------------
+// ---- the bit man ----
 
 inline Unit unmove_bits(Kind kind, Unit in, Unit free) {
     Unit out{};
@@ -224,14 +236,20 @@ inline Unit unmove_bits(Kind kind, Unit in, Unit free) {
     return out;
 }
 
-// ---- both, row by row ----------------------------------------------------------------------------------------------------
+// ---- both, row by row ----
 
 // The squares of the outer men of a row, or nothing where two of them or a king coincide: such a row holds no position.
 struct RowSquares {
     uint64_t blocked;
     bool possible;
 
+    // Where structures share a row, their pawns are not among the squares.
     RowSquares(const Domain& d, size_t row, uint64_t kings) : blocked(kings), possible(true) {
+        if (d.men > 1) {
+            const uint64_t pawns = d.structures.pawns[row >> (6 * d.outer())];
+            possible = !(blocked & pawns);
+            blocked |= pawns;
+        }
         for (int i = d.outer(); i-- > 0; row >>= 6) {
             uint64_t square = bit(static_cast<int>(row & 63));
             possible &= !(blocked & square);
@@ -239,6 +257,11 @@ struct RowSquares {
         }
     }
 };
+
+// One man: each lane is a structure.
+inline Unit pawns_of_lanes(const Domain& d, size_t row, int rank) {
+    return unit_at(d.structures.pawns + row * 64 + static_cast<size_t>(8 * rank));
+}
 
 template <class Op>
 inline void unmove_inner(const Domain& d, int axis, uint64_t kings, Source in, const uint8_t* want, Op op) {
@@ -254,7 +277,7 @@ inline void unmove_inner(const Domain& d, int axis, uint64_t kings, Source in, c
             Unit open = broadcast(~squares.blocked);
             for (unsigned ranks = wanted & occupied; ranks; ranks &= ranks - 1) {
                 int r = lowest(ranks);
-                Unit free = lane_man ? open & lane_apart_from_bit(r) : open;
+                Unit free = open & (lane_man ? lane_apart_from_bit(r) : ~pawns_of_lanes(d, row, r));
                 op(row, r, unmove_bits(kind, unit_at(words + 8 * r), free));
             }
             continue;

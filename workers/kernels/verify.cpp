@@ -1,24 +1,32 @@
-// The verifier's kernels: which positions are legal, what their successors are worth, and whether that is what their
-// values say.
+// The verifier's kernels: find the legal positions, compute the best key of their successors, compare it with their
+// values.
+//
+//     value(x) = -max { key(y) : y a successor of x }      with the exceptions of verify.hpp
 //
 // Cost: for each strip a load and one or two operations for every move of the men but the last, some twenty for each
-// direction of a slider that is last. What is waited for are the strips that the king enters, most of which have left
-// the nearer caches since they were made.
+// direction of a last man who slides. Most time is spent waiting for the strips that the king enters: most of them have
+// left the nearer caches since they were made.
 
 #include "verify.hpp"
 
-#include <tuple>
-
 #include "arrange.hpp"
+#include "assertions.hpp"
 #include "captures.hpp"
+#include "judging.hpp"
 
 namespace kingpair::verify {
 namespace {
 
-// ---- keys ------------------------------------------------------------------------------------------------------------
+inline void check_question(const Men& men, int pair, int side) {
+    KINGPAIR_INVARIANT(men.count >= 1 && men.count <= MEN_MAX, "there are one to five men besides the kings");
+    KINGPAIR_INVARIANT(pair >= 0 && pair < PAIRS, "a partition is one of the board");
+    KINGPAIR_INVARIANT(side == 0 || side == 1, "a side is 0 or 1");
+}
 
-// Of two like men in the last places either may be the last. So what a block of eight strips has in lanes of earlier
-// blocks stands in these blocks' strips, transposed.
+// ---- keys ----
+
+// If the last two men are alike they can change places. So the lanes of a block of eight strips that belong to an
+// earlier block are the transposed lanes of that block's strips.
 template <class Key>
 void fill_from_earlier(Key* plane, size_t block) {
     for (size_t earlier = 0; earlier < block; ++earlier) {
@@ -31,7 +39,7 @@ void fill_from_earlier(Key* plane, size_t block) {
     }
 }
 
-// What the strip of a square has in lanes before that square, if the last man is like the one before him.
+// The lanes of a square's strip before that square, copied from earlier strips. The last two men are alike.
 template <class Key>
 Strip<Key> from_earlier(Key* plane, size_t square) {
     Key* here = plane + 64 * square;
@@ -41,7 +49,8 @@ Strip<Key> from_earlier(Key* plane, size_t square) {
 
 template <class Key, class Value>
 void quiet(const Men& men, int pair, int to_move, const Value* values, const Standing& standing,
-           const Key* const* taken, Key* out) {
+           const Key* const* taken, int deeper, Key* out) {
+    check_question(men, pair, to_move);
     const Partition partition(men, pair);
     const Captures<Key> captures(partition, pair, 1 - to_move, taken);
     Value gathered[64];
@@ -67,68 +76,31 @@ void quiet(const Men& men, int pair, int to_move, const Value* values, const Sta
             }
             from = gathered;
         }
-        Strip<Key> keys = legal ? keys_of<Key>(load<Key>(from), true) & lanes<Key>(legal) : Strip<Key>{};
+        Strip<Key> keys = legal ? keys_of<Key>(load<Key>(from), deeper) & lanes<Key>(legal) : Strip<Key>{};
         if (known) keys = keys | from_earlier(plane, square);
         store<Key>(here, keys);
         if (taken) captures.enter(strip, placing, here);
     }
 }
 
-// ---- judging ---------------------------------------------------------------------------------------------------------
+// ---- judging ----
 
-// Wins in n come before losses in n, as in the proof; draws last.
-int64_t rank_of(int value) {
-    if (value == 0) return INT64_MAX;
-    return value > 0 ? 2 * int64_t{value} : 2 * (-int64_t{value} - 1) + 1;
-}
-
-template <class Value>
-void enter(Findings& found, size_t row, Value value, Value expected) {
-    ++found.wrong;
-    const int64_t one = rank_of(value), other = rank_of(expected), rank = one < other ? one : other;
-    const Wrong here{static_cast<int64_t>(row), rank, value, expected};
-    if (found.first.row < 0 || std::tie(rank, here.row) < std::tie(found.first.rank, found.first.row)) found.first = here;
-}
-
-// How often each value stands in some lanes.
+// The values of the legal positions `here` of a strip that follow from their successors.
 template <class Key>
-class Histogram {
-  public:
-    // Most lanes share a few values: these are counted together, what is left one by one.
-    void add(const Strip<Key>& values, const Strip<Key>& here) {
-        Key lane[64];
-        store<Key>(lane, values);
-        uint64_t rest = packed(here);
-        for (int i = 0; i < SHARED && rest; ++i) {
-            const Key value = lane[lane_of<Key>(__builtin_ctzll(rest))];
-            const uint64_t same = packed(equal<Key>(values, value));
-            count_[value] += static_cast<uint32_t>(__builtin_popcountll(same & rest));
-            rest &= ~same;
-        }
-        for (; rest; rest &= rest - 1) ++count_[lane[lane_of<Key>(__builtin_ctzll(rest))]];
-    }
-    void add_to(uint64_t* counts) const {
-        for (size_t value = 0; value < SIZE; ++value) counts[value] += count_[value];
-    }
-
-  private:
-    static constexpr int SHARED = 3;
-    static constexpr size_t SIZE = size_t{1} << 8 * sizeof(Key);
-    uint32_t count_[SIZE] = {};
-};
-
-// Right but for mates.
-template <class Key>
-Strip<Key> values_of(const Strip<Key>& best) {
-    return each([](auto key) {
-        const auto drawn = reinterpret_cast<Register<Key>>(key == DRAW<Key>);
-        return -key & ~drawn;
-    }, best);
+Strip<Key> following(const Moves<Key>& moves, const Partition& partition, int mover, size_t strip,
+                     const Placing& placing, const Strip<Key>& here) {
+    const Strip<Key> best = moves.best(strip, placing);
+    const Strip<Key> stuck = equal<Key>(best, 0) & here;
+    if (!any(stuck)) return values_of(best);
+    const uint64_t in_check = attacked(partition.board, partition.men, placing, partition.king[mover], 1 - mover);
+    return values_of(best) | (stuck & lanes<Key>(in_check));  // mate is -1
 }
 
 template <class Key, class Value>
 Findings check(const Men& men, int pair, int mover, const Value* values, const Standing& standing, const Key* quiet,
                const int16_t* place, uint64_t* counts) {
+    check_question(men, pair, mover);
+    KINGPAIR_INVARIANT(place[pair] >= 0, "the partition that is checked is held");
     const Partition partition(men, pair);
     Moves<Key> moves(partition, pair, mover, quiet, place);
     static thread_local Histogram<Key> histogram;
@@ -147,12 +119,7 @@ Findings check(const Men& men, int pair, int mover, const Value* values, const S
         if (!legal) continue;
         const Strip<Key> here = lanes<Key>(legal), stated = load<Key>(values + 64 * strip);
         if (plane != strip / 64) moves.begin(plane = strip / 64);
-        const Strip<Key> best = moves.best(strip, placing);
-        Strip<Key> expected = values_of(best);
-        if (const Strip<Key> stuck = equal<Key>(best, 0) & here; any(stuck)) {
-            const uint64_t in_check = attacked(partition.board, men, placing, partition.king[mover], 1 - mover);
-            expected = expected | (stuck & lanes<Key>(in_check));  // mate is -1
-        }
+        const Strip<Key> expected = following(moves, partition, mover, strip, placing, here);
         histogram.add(stated, here);
         if (!any((stated ^ expected) & here)) continue;
         Value should_be[64];
@@ -165,8 +132,32 @@ Findings check(const Men& men, int pair, int mover, const Value* values, const S
     return found;
 }
 
+template <class Key, class Value>
+void derive(const Men& men, int pair, int mover, const Standing& standing, const Key* quiet, const int16_t* place,
+            Value* rows) {
+    check_question(men, pair, mover);
+    KINGPAIR_INVARIANT(place[pair] >= 0, "the partition that is derived is held");
+    const Partition partition(men, pair);
+    Moves<Key> moves(partition, pair, mover, quiet, place);
+    size_t plane = SIZE_MAX;
+    for (size_t strip = 0; strip < men.strips(); ++strip) {
+        const Placing placing = partition.placing(strip);
+        uint64_t legal = standing.own_lanes(strip) & partition.legal(placing, mover);
+        if (!legal) continue;
+        if (plane != strip / 64) moves.begin(plane = strip / 64);
+        const Strip<Key> values = following(moves, partition, mover, strip, placing, lanes<Key>(legal));
+        Value value[64];
+        std::memcpy(value, &values, sizeof value);
+        for (; legal; legal &= legal - 1) {
+            const int s = __builtin_ctzll(legal);
+            rows[men.row_of(64 * strip + static_cast<size_t>(s))] = value[s];
+        }
+    }
+}
+
 template <class Value>
 int64_t find(const Men& men, int pair, int to_move, const Value* values, const Standing& standing, int value) {
+    check_question(men, pair, to_move);
     const Partition partition(men, pair);
     int64_t first = -1;
     for (size_t strip = 0; strip < men.strips(); ++strip) {
@@ -189,9 +180,10 @@ namespace KINGPAIR_LEVEL {
 
 const Kernels KERNELS{
     KINGPAIR_QUOTE(KINGPAIR_LEVEL),
-    {arrange<uint8_t, int8_t>, taken<uint8_t, int8_t>, quiet<uint8_t, int8_t>, check<uint8_t, int8_t>, find<int8_t>},
+    {arrange<uint8_t, int8_t>, taken<uint8_t, int8_t>, quiet<uint8_t, int8_t>, check<uint8_t, int8_t>,
+     derive<uint8_t, int8_t>, find<int8_t>},
     {arrange<uint16_t, int16_t>, taken<uint16_t, int16_t>, quiet<uint16_t, int16_t>, check<uint16_t, int16_t>,
-     find<int16_t>},
+     derive<uint16_t, int16_t>, find<int16_t>},
 };
 
 }  // namespace KINGPAIR_LEVEL

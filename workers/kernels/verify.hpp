@@ -1,26 +1,25 @@
 // Whether every value of a finished table follows from the values one move on.
 //
-// Nothing here knows how tables are made: no sets of positions, no un-moves, and an index of its own, derived from
-// what workers/table.py says in words. A position is judged by playing its moves.
+// The verifier shares no code with what makes tables: no sets of positions, no un-moves, and an index of its own, which
+// is derived from the description in workers/table/format.py. A position is judged by playing its moves.
 //
-// What a move leads to is kept as a *key*: the worth of a successor to the side that moved there, so that the best of
-// several moves is the largest key.
+// The value of a successor is kept as a *key*, from the view of the side that moved there. The best of several moves
+// has the largest key.
 //
 //     0              no such move: no position, or the mover's own king could be taken
 //     1              a capture that loses
-//     1 + n          the other side wins in n moves: the longer the better
+//     1 + n          the other side wins in n moves: the longer the better; 2 + n if distances count plies
 //     DRAW           half of the range
 //     -n             the other side loses in n - 1: read as unsigned, the shorter the better
 //
-// So a value follows from the best key k almost by itself: it is -k, but for draws, and for no move at all (mate or
-// stalemate).
+// So the value of a position with best key k is -k, except for a draw, and for no move at all (mate or stalemate).
 //
-// The 64 squares of the last man are done together: with the other men in place, a move of any of them is the same
-// move for all 64 but for those whom the last man stands in the way of. Such 64 slots are a *strip*.
+// The 64 squares of the last man are judged together. While the other men stay in place, a move of one of them is the
+// same move for all 64 squares, except where the last man blocks it. These 64 slots are a *strip*.
 //
-// The last man is the last one in a table's rows, too, unless he is like the one before him: then half of all lanes would
-// stand for no position, and another man is last if there is one who is like no other. So a *slot* has the squares in
-// our order of men, a *row* in the order of the table.
+// The last man is usually the last one in a table's rows too. If he is like the man before him, half of all lanes would
+// hold no counted position; then a man who is like no other is put last, if there is one. So a *slot* has the squares
+// in the verifier's order of men, a *row* in the order of the table.
 
 #pragma once
 
@@ -61,14 +60,14 @@ struct Men {
     size_t stride() const { return size_t{1} << 6 * behind; }  // of rows, from a square of the last man to the next
 };
 
-// ---- the board -------------------------------------------------------------------------------------------------------
+// ---- the board ----
 
 struct Ray {
     uint8_t length;
     uint8_t square[7];  // nearest first
 };
 
-// How men move on an empty board, and what stands in their way.
+// The moves of men on an empty board, and the squares that must be empty for them.
 struct Board {
     Ray ray[16][64];           // by direction: 0-3 straight, 4-7 diagonal, 8-15 leaps
     uint64_t reach[4][64];     // by kind: the squares a man attacks
@@ -94,7 +93,7 @@ struct Kings {
 const Board& board();
 const Kings& kings();
 
-// ---- the index -------------------------------------------------------------------------------------------------------
+// ---- the index ----
 
 // The slot that stands for a position inside its partition, the men in the order of their table.
 class Slots {
@@ -130,10 +129,10 @@ struct Standing {
 
 Standing standing_for(const Men&, bool diagonal);
 
-// Partitions between which a side's king can wander while the other stays where it is: no move of that side leads out.
+// Sets of partitions that are closed under the moves of one side's king, while the other king stands still.
 std::vector<std::vector<int>> walks(int side);
 
-// What is left of a material when a man is taken: as our frame has it, and as its own table has it.
+// A material without one man: in the frame of the larger material, and in the frame of its own table.
 struct Smaller {
     Men ours;              // the other men, in our order
     Men theirs;            // in the order of their table
@@ -144,9 +143,9 @@ struct Smaller {
     Smaller(const Men&, int captive);
 };
 
-// ---- what is computed ------------------------------------------------------------------------------------------------
+// ---- results ----
 
-// A legal position with a value that does not follow, judged by what its moves lead to.
+// A legal position whose value does not follow from its successors.
 struct Wrong {
     int64_t row;   // -1: none
     int64_t rank;  // the smaller of the two values' place in the order of the proof
@@ -154,7 +153,7 @@ struct Wrong {
 };
 
 struct Findings {
-    uint64_t placed;  // distinct positions, whoever is to move and in check or not
+    uint64_t placed;  // distinct placements, with either side to move, in check or not
     uint64_t legal;
     uint64_t wrong;
     Wrong first;  // of lowest rank, then of lowest row
@@ -176,18 +175,22 @@ struct Steps {
     void (*arrange)(const Men&, const Rows<Value>& rows, const Standing&, Value* out);
     // The keys of the positions after a capture, from the whole column of the smaller table.
     void (*taken)(const Smaller&, int pair, int to_move, bool carry_depth, const Value* column, Key* out);
-    // The keys of one partition for `to_move`: of every slot that is a legal position, canonical or not; and, if it is
-    // said what is `taken` by taking each man, of every capture, in the slots where captor and captive meet.
+    // The keys of one partition for `to_move`: of every slot that is a legal position, canonical or not. If the keys
+    // after captures are given (`taken`), the slots where captor and captive meet hold the keys of these captures.
+    // `deeper` is by how much a loss is longer than the longest win that it leads to.
     void (*quiet)(const Men&, int pair, int to_move, const Value* values, const Standing&, const Key* const* taken,
-                  Key* out);
-    // Judge one partition. `quiet` holds the keys of partition p from place[p] on.
+                  int deeper, Key* out);
+    // Judges one partition. `quiet` holds the keys of partition p from place[p] on.
     Findings (*check)(const Men&, int pair, int mover, const Value* values, const Standing&, const Key* quiet,
                       const int16_t* place, uint64_t* counts);
+    // Writes the values that follow for `mover` into the rows of one partition that hold a position.
+    void (*derive)(const Men&, int pair, int mover, const Standing&, const Key* quiet, const int16_t* place,
+                   Value* rows);
     // The first row with that value that is counted, or -1.
     int64_t (*find)(const Men&, int pair, int to_move, const Value* values, const Standing&, int value);
 };
 
-// What each instruction-set level fills in; what is computed does not depend on it.
+// The entry points that each instruction-set level fills in. The results do not depend on the level.
 struct Kernels {
     const char* level;
     Steps<uint8_t, int8_t> narrow;

@@ -1,4 +1,4 @@
-// The board and the index of a table, from what workers/table.py says in words and from nothing else.
+// The board and the index of a table, derived from the description in workers/table/format.py alone.
 
 #include <algorithm>
 #include <array>
@@ -14,8 +14,8 @@ namespace kingpair::verify {
 
 namespace {
 
-constexpr int STEPS[16][2] = {{1, 0},  {0, 1},  {-1, 0},  {0, -1},  {1, 1},  {-1, 1},  {-1, -1}, {1, -1},
-                              {1, 2},  {2, 1},  {-1, 2},  {-2, 1},  {-1, -2}, {-2, -1}, {1, -2},  {2, -1}};
+constexpr int STEPS[16][2] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}, {1, 1},   {-1, 1},  {-1, -1}, {1, -1},
+                              {1, 2}, {2, 1}, {-1, 2}, {-2, 1}, {-1, -2}, {-2, -1}, {1, -2},  {2, -1}};
 
 constexpr uint64_t bit(int square) { return uint64_t{1} << square; }
 
@@ -121,7 +121,9 @@ Slots::Slots(const Men& men) : count_(men.count), like_{} {
     for (int i = 0; i + 1 < men.count; ++i) like_[i] = same(men.man[i], men.man[i + 1]);
 }
 
-bool Slots::like_men() const { return std::any_of(like_, like_ + count_, [](bool like) { return like; }); }
+bool Slots::like_men() const {
+    return std::any_of(like_, like_ + count_, [](bool like) { return like; });
+}
 
 bool Slots::last_is_like() const { return count_ > 1 && like_[count_ - 2]; }
 

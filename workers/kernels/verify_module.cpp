@@ -1,4 +1,4 @@
-// The Python face of the verifier: it checks shapes and releases the GIL.
+// The binding of the verifier: it checks shapes and releases the GIL.
 
 #include "verify_module.hpp"
 
@@ -46,7 +46,7 @@ const Steps<Key<Value>, Value>& steps() {
 template <class T>
 using Array = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu, nb::ndim<1>>;
 
-// What it is worth to take each man, in the order of the rows.
+// The keys after taking each man, in the order of the rows.
 template <class Value>
 using Taken = std::vector<Array<const Key<Value>>>;
 
@@ -56,8 +56,9 @@ void require(bool condition, const char* what) {
 
 class Verifier {
   public:
-    Verifier(const std::vector<std::pair<std::string, int>>& men, bool carry_depth, std::optional<int> last)
-        : men_(men_of(men)), carry_depth_(carry_depth) {
+    Verifier(const std::vector<std::pair<std::string, int>>& men, bool carry_depth, std::optional<int> last, int deeper)
+        : men_(men_of(men)), carry_depth_(carry_depth), deeper_(deeper) {
+        require(deeper == 1 || deeper == 2, "distances count moves or plies");
         require(!last || (*last >= 0 && *last < men_.count), "no such man");
         if (last) men_ = with_last(men_, *last);
         for (int diagonal : {0, 1}) standing_[diagonal] = standing_for(men_, diagonal);
@@ -79,13 +80,14 @@ class Verifier {
     }
 
     template <class Value>
-    void quiet(int pair, int to_move, Array<const Value> values, Array<Key<Value>> out, const Taken<Value>& taken) const {
+    void quiet(int pair, int to_move, Array<const Value> values, Array<Key<Value>> out,
+               const Taken<Value>& taken) const {
         require_place(pair, to_move);
         require(values.size() == men_.slots() && out.size() == men_.slots(), "a column does not fit the men");
         const auto captures = this->captures<Value>(taken);
         nb::gil_scoped_release release;
         steps<Value>().quiet(men_, pair, to_move, values.data(), standing(pair),
-                             taken.empty() ? nullptr : captures.data(), out.data());
+                             taken.empty() ? nullptr : captures.data(), deeper_, out.data());
     }
 
     template <class Value>
@@ -110,12 +112,22 @@ class Verifier {
         Findings found;
         {
             nb::gil_scoped_release release;
-            found = steps<Value>().check(men_, pair, mover, values.data(), standing(pair), quiet.data(),
-                                         place.data(), counts.data());
+            found = steps<Value>().check(men_, pair, mover, values.data(), standing(pair), quiet.data(), place.data(),
+                                         counts.data());
         }
         const Wrong& first = found.first;
         return nb::make_tuple(found.placed, found.legal, found.wrong, first.row, first.rank, first.value,
                               first.expected);
+    }
+
+    template <class Value>
+    void derive(int pair, int mover, Array<const Key<Value>> quiet, Array<const int16_t> place,
+                Array<Value> rows) const {
+        require_place(pair, mover);
+        require(rows.size() == men_.slots(), "a column does not fit the men");
+        require_held(pair, mover, place, quiet.size() / men_.slots());
+        nb::gil_scoped_release release;
+        steps<Value>().derive(men_, pair, mover, standing(pair), quiet.data(), place.data(), rows.data());
     }
 
     template <class Value>
@@ -139,7 +151,7 @@ class Verifier {
         return out;
     }
 
-    // What is said of each man, in our order; null if nothing is.
+    // The keys after taking each man, in the order of slots; null where none are given.
     template <class Value>
     std::array<const Key<Value>*, MEN_MAX> captures(const Taken<Value>& taken) const {
         std::array<const Key<Value>*, MEN_MAX> captures{};
@@ -151,7 +163,7 @@ class Verifier {
         return captures;
     }
 
-    // The place in our order of a man whose place in the rows this is.
+    // The place of a man in the order of slots, from his place in the rows.
     int place_of(int man) const {
         const int last = men_.outer() - men_.behind;
         return man < last ? man : man == last ? men_.outer() : man - 1;
@@ -171,7 +183,7 @@ class Verifier {
         require(side == 0 || side == 1, "a side is 0 or 1");
     }
 
-    // Whether all that a move can enter is held.
+    // Requires all partitions that a move can enter.
     static void require_held(int pair, int mover, const Array<const int16_t>& place, size_t held) {
         require(place.size() == PAIRS, "a place or -1 for each partition");
         const auto holds = [&](int p) { return place.data()[p] >= 0 && static_cast<size_t>(place.data()[p]) < held; };
@@ -188,6 +200,7 @@ class Verifier {
 
     Men men_;
     bool carry_depth_;
+    int deeper_;
     Standing standing_[2];          // by whether both kings are on the diagonal
     std::vector<Smaller> smaller_;  // without each man
 };
@@ -198,6 +211,7 @@ void bind_values(nb::class_<Verifier>& verifier) {
         .def("quiet", &Verifier::quiet<Value>, "pair"_a, "to_move"_a, "values"_a, "out"_a, "taken"_a = Taken<Value>())
         .def("taken", &Verifier::taken<Value>)
         .def("check", &Verifier::check<Value>, "pair"_a, "mover"_a, "values"_a, "quiet"_a, "place"_a, "counts"_a)
+        .def("derive", &Verifier::derive<Value>, "pair"_a, "mover"_a, "quiet"_a, "place"_a, "rows"_a.noconvert())
         .def("find", &Verifier::find<Value>);
 }
 
@@ -210,12 +224,14 @@ void use_level(const std::string& name) {
 
 void bind(nb::module_& m) {
     nb::class_<Verifier> verifier(m, "Verifier");
-    verifier.def(nb::init<const std::vector<std::pair<std::string, int>>&, bool, std::optional<int>>(),
-                 "men"_a, "carry_depth"_a, "last"_a = nb::none())
-        .def_static("walks", [](int side) {
-            require(side == 0 || side == 1, "a side is 0 or 1");
-            return walks(side);
-        })
+    verifier
+        .def(nb::init<const std::vector<std::pair<std::string, int>>&, bool, std::optional<int>, int>(), "men"_a,
+             "carry_depth"_a, "last"_a = nb::none(), "deeper"_a = 1)
+        .def_static("walks",
+                    [](int side) {
+                        require(side == 0 || side == 1, "a side is 0 or 1");
+                        return walks(side);
+                    })
         .def_static("draw", [](int bytes) { return 1 << (8 * bytes - 1); });
     bind_values<int8_t>(verifier);
     bind_values<int16_t>(verifier);

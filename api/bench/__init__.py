@@ -1,0 +1,1 @@
+"""The bench: figures beside their targets, and the signature."""

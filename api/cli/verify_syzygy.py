@@ -1,0 +1,79 @@
+"""Verifies Syzygy files against our tables, and prints a line for each when it is done."""
+
+import json
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from kingpair.api.text import count
+from kingpair.workers.ask.probe import Tablebase
+from kingpair.workers.errors import DamagedTable, ForeignTable, KingpairError, MissingTableError
+from kingpair.workers.game.chess.material import Material
+from kingpair.workers.study.syzygy_compare import ComparedFile, damaged_or_compared
+from kingpair.workers.syzygy.file import MEN_MAX, files_in, material_of_file
+
+Outcome = ComparedFile | DamagedTable | ForeignTable
+
+
+def verify(
+    tablebase: Tablebase, names: Sequence[str], directory: Path, threads: int, as_json: bool
+) -> None:
+    """Raises DamagedTable after the last file if one differs or cannot be read."""
+    problems: list[KingpairError] = []
+    entries = []
+    with ThreadPoolExecutor(threads) as pool:
+        for path in chosen(names, directory):
+            found = damaged_or_compared(tablebase.table, path, pool)
+            problem = _problem(path, found)
+            problems += [problem] if problem else []
+            entries.append(_entry(path, found, problem))
+            if not as_json:
+                typer.echo(problem or f"{path.name}: sound, {_compared(found)}")
+    if as_json:
+        typer.echo(json.dumps(entries, indent=2))
+    if problems:
+        raise problems[0]
+
+
+def chosen(names: Sequence[str], directory: Path) -> list[Path]:
+    """The files of a directory, or those of some materials."""
+    if not directory.is_dir():
+        raise MissingTableError(f"no directory of Syzygy files at {directory}")
+    wanted = {Material.parse(name, MEN_MAX) for name in names}
+    found = list(files_in(directory).values())
+    kept = [path for path in found if not wanted or material_of_file(path) in wanted]
+    if not kept:
+        what = " or ".join(sorted(map(str, wanted))) or "any material"
+        raise MissingTableError(f"no Syzygy files of {what} in {directory}")
+    return kept
+
+
+def _compared(found: Outcome) -> str:
+    assert isinstance(found, ComparedFile)
+    return f"{count(found.compared, 'value')} compared"
+
+
+def _problem(path: Path, found: Outcome) -> DamagedTable | ForeignTable | None:
+    if not isinstance(found, ComparedFile):
+        return found
+    if found.first is None:
+        return None
+    of_all = f"{count(found.differences, 'value')} of {found.compared:,} differ"
+    return DamagedTable(f"{path}: {found.first}; {of_all}")
+
+
+def _entry(path: Path, found: Outcome, problem: KingpairError | None) -> dict[str, Any]:
+    numbers = found if isinstance(found, ComparedFile) else None
+    first = None if numbers is None else numbers.first
+    return {
+        "path": str(path),
+        "material": str(material_of_file(path)),
+        "sound": problem is None,
+        "problem": None if problem is None else str(problem),
+        "compared": None if numbers is None else numbers.compared,
+        "differences": None if numbers is None else numbers.differences,
+        "first": None if first is None else first._asdict(),
+    }

@@ -1,0 +1,1 @@
+"""The doctor: whether this machine, or a cluster, is fit to build."""

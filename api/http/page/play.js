@@ -1,0 +1,135 @@
+// Playing against the table: it answers every move with its best, and says what a move has lost.
+
+import { make } from './make.js';
+import { ask } from './service.js';
+import { colour, moves } from './words.js';
+
+const $ = (id) => document.getElementById(id);
+const ANSWER = 450; // milliseconds until the table moves, so that one sees it
+const MEN_MAX = 5; // larger tables take too long to be sampled
+const LENGTHS = { short: [0, 1 / 3], medium: [1 / 3, 2 / 3], long: [2 / 3, 1], any: [0, 1] };
+
+export class Play {
+  /** `best()` makes the table's move, `back(plies)` takes moves back, `point(uci)` draws an arrow,
+      `start(fen)` shows another position. */
+  constructor({ best, back, point, start, metric }) {
+    Object.assign(this, { best, back, point, start, metric });
+    this.side = null; // 'white' or 'black' while a game is on
+    this.said = [];
+    for (const button of document.querySelectorAll('[data-side]')) button.onclick = () => this.begin(button.dataset.side);
+    $('hint').onclick = () => this.hint();
+    $('undo').onclick = () => this.undo();
+    $('stop').onclick = () => this.end();
+    $('random').onclick = () => this.random();
+  }
+
+  get isOn() {
+    return this.side !== null;
+  }
+
+  begin(side) {
+    this.side = side;
+    this.mistakes = 0;
+    this.said = [`You have ${colour(side)}; the table has the other side.`];
+    this.show();
+    if (this.found) this.answered(this.found);
+  }
+
+  end() {
+    clearTimeout(this.timer);
+    this.side = null;
+    this.show();
+  }
+
+  /** Another position is being shown: what was known is of no use. */
+  forget() {
+    clearTimeout(this.timer);
+    this.found = null;
+  }
+
+  /** The position shown is known: the table moves if it is its turn. */
+  answered(found) {
+    this.found = found;
+    this.show();
+    if (!this.isOn || !found.options.length || found.to_move === this.side) return;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => { if (this.isOn && this.found === found) this.best(); }, ANSWER);
+  }
+
+  /** What a move of the player is worth beside the best one: a note for the list of moves. */
+  judge(option) {
+    if (!this.isOn || this.found?.to_move !== this.side) return '';
+    const [best] = this.found.options;
+    const lost = loss(best, option);
+    this.mistakes += lost ? 1 : 0;
+    this.said = [lost ? `${option.san}: ${lost}. Best was ${best.san}.` : `${option.san} is best.`];
+    return lost;
+  }
+
+  hint() {
+    const option = this.found?.options[0];
+    if (!option || this.found.to_move !== this.side) return;
+    this.said = [`${option.san} is best.`];
+    this.point(option.uci);
+    this.show();
+  }
+
+  /** Back to the player's own move before. */
+  undo() {
+    clearTimeout(this.timer);
+    this.said = ['Taken back.'];
+    this.back(this.found && this.found.to_move !== this.side ? 1 : 2);
+  }
+
+  /** A position that the side to move wins, of a table that is here. */
+  async random() {
+    try {
+      const { tables } = await ask('/api/v1/tables');
+      const metric = this.metric();
+      const usable = tables.filter((table) => table.metric === metric && table.men <= MEN_MAX && table.longest_win > 1);
+      if (!usable.length) throw new Error('There is no table to draw a position from.');
+      const table = usable[Math.floor(Math.random() * usable.length)];
+      const [low, high] = LENGTHS[$('length').value].map((part) => Math.round(part * table.longest_win));
+      const seed = Math.floor(Math.random() * 2 ** 31);
+      const { positions } = await ask(`/api/v1/tables/${table.material}/sample`, { metric, result: 'win', least: Math.max(1, low), most: Math.max(1, high), limit: 1, seed });
+      if (!positions.length) return this.random();
+      const [{ fen, to_move: mover }] = positions;
+      this.start(fen);
+      this.begin(mover);
+    } catch (error) {
+      if (error.name === 'AbortError') return;
+      this.said = [error.message];
+      $('coach').hidden = false;
+      $('coach-says').replaceChildren(...this.said);
+    }
+  }
+
+  show() {
+    document.body.classList.toggle('playing', this.isOn);
+    $('coach').hidden = !this.isOn;
+    for (const button of document.querySelectorAll('[data-side]')) button.setAttribute('aria-pressed', button.dataset.side === this.side);
+    if (!this.isOn) return;
+    const mine = this.found?.to_move === this.side;
+    $('hint').disabled = !mine || !this.found.options.length;
+    $('coach-says').replaceChildren(make('span', {}, this.said.join(' ')), make('b', {}, ` ${this.turn(mine)}`));
+  }
+
+  turn(mine) {
+    if (!this.found) return '';
+    if (this.found.checkmate || this.found.stalemate || this.found.insufficient_material) {
+      return this.mistakes ? `Over, with ${this.mistakes === 1 ? 'one move' : `${this.mistakes} moves`} that lost something.` : 'Over, and every move was best.';
+    }
+    return mine ? 'Your move.' : 'The table is to move.';
+  }
+}
+
+/** What was lost by a move beside the best one, in words; nothing if it is as good. */
+export function loss(best, option) {
+  if (option.result === null || best.result === null) return '';
+  if (best.result === option.result) {
+    if (best.result === 'draw' || best.moves === option.moves) return '';
+    return best.result === 'win' ? `${best.moves} → ${moves(option.moves)}` : `lost in ${option.moves} instead of ${moves(best.moves)}`;
+  }
+  if (best.result === 'win') return option.result === 'draw' ? 'gave away the win' : 'turned a win into a loss';
+  return 'gave away the draw';
+}

@@ -1,0 +1,1 @@
+"""The schemas of answers, for OpenAPI.  Routes build plain JSON; tests compare both."""

@@ -1,0 +1,1 @@
+"""Ray clusters: the only modules that import Ray."""

@@ -1,0 +1,1 @@
+"""The shell around the state machine: executors, tasks, threads, the queue of builds."""

@@ -1,0 +1,228 @@
+"""Makes the plan of a build: compares its closure with what lies in the store.
+
+A sound table that is there is not built again; a table that rests on one to be built is.  What an
+interrupted build logged is gone on from, unless the build is to begin anew: the logs say how far it
+came, no other record is needed.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import chain
+from typing import NamedTuple
+
+from kingpair.coordinator.execute.request import BuildRequest
+from kingpair.coordinator.plan.build_spec import BuildSpec
+from kingpair.coordinator.plan.closure import Waves, domains_for, layouts, tables_of, winners_of
+from kingpair.coordinator.plan.domains import (
+    BuildPlan,
+    CommittedPass,
+    DomainPlan,
+    Logged,
+    Node,
+    Policy,
+)
+from kingpair.coordinator.plan.estimate import estimate
+from kingpair.workers.errors import Cancelled
+from kingpair.workers.index.structures import structures
+from kingpair.workers.number_types import SIDES
+from kingpair.workers.published_proof import verified
+from kingpair.workers.sets.threads import Threads
+from kingpair.workers.study.syzygy_export import are_beside, remove_beside, write_beside
+from kingpair.workers.table.build_folder import BuildFolder, SmallerDigests
+from kingpair.workers.table.key import DomainKey, TableKey
+from kingpair.workers.table.level_parts import written_parts
+from kingpair.workers.table.table_store import TableStore
+
+
+class Sorted(NamedTuple):
+    """The tables of a build: waves of those to build, and those that are there."""
+
+    missing: Waves
+    present: tuple[TableKey, ...]
+
+    def missing_keys(self) -> list[TableKey]:
+        return list(chain(*self.missing))
+
+
+def sorted_tables(spec: BuildSpec, tables: TableStore) -> Sorted:
+    """Looks which tables are there.  One that rests on a table to be built is built again."""
+    waves: list[tuple[TableKey, ...]] = []
+    present: list[TableKey] = []
+    missing: set[TableKey] = set()
+    for wave in tables_of(spec):
+        for key in wave:
+            forced = spec.force and key.material in spec.materials
+            stale = not missing.isdisjoint(key.smaller())
+            if forced or stale or not tables.has(key):
+                missing.add(key)
+            else:
+                present.append(key)
+        if left := tuple(key for key in wave if key in missing):
+            waves.append(left)
+    return Sorted(tuple(waves), tuple(present))
+
+
+def plan_of(
+    request: BuildRequest,
+    tables: TableStore,
+    found: Sorted,
+    policy: Policy,
+    cores: int,
+    given_out: Callable[[str], int] = lambda domain: 0,
+    verified: Sequence[tuple[str, float]] = (),
+    room: int | None = None,
+    nodes: Sequence[Node] = (),
+) -> BuildPlan:
+    """The closure as the coordinator knows it: numbers.  `given_out` has the last incarnation that
+    a domain is known to have had; `cores` are those of the node that has most.  What needs more
+    memory than `room` keeps its sets on disk.  A table is painted in parts by as many of the nodes
+    as solve it.
+    """
+    spec, missing = request.spec, set(found.missing_keys())
+    every = list(chain(*tables_of(spec)))
+    domains = tuple(
+        domain
+        for key in every
+        for domain in _domains_for(
+            key, cores, request, room, _painters(key, request, policy, nodes)
+        )
+    )
+    return BuildPlan(
+        domains,
+        layouts({domain.layout for domain in domains}),
+        tuple(map(str, found.present)),
+        tuple(
+            found
+            for key in every
+            if key in missing
+            for found in _logged(tables, key, missing, given_out)
+        ),
+        policy,
+        tuple(verified),
+    )
+
+
+def _painters(key: TableKey, request: BuildRequest, policy: Policy, nodes: Sequence[Node]) -> int:
+    """The workers that may solve a material: as many as pay, or as its memory demands."""
+    cores = max((node.cores for node in nodes), default=1)
+    memory = max((node.memory for node in nodes), default=0)
+    whole = estimate(key.material, cores, key.metric)
+    deserved = request.spec.spread or policy.deserved(whole.bitmap, cores)
+    if memory and whole.memory > memory:
+        deserved = max(deserved, -(-whole.memory // memory) + 1)
+    return max(request.most_workers, min(len(nodes), deserved))
+
+
+def _domains_for(
+    key: TableKey, cores: int, request: BuildRequest, room: int | None, workers: int
+) -> Iterable[DomainPlan]:
+    verify = request.spec.verify
+    domains: Iterable[DomainPlan] = domains_for(key, cores, workers, verify)
+    if request.spec.syzygy and key.metric.counts_plies:
+        domains = [replace(domain, syzygy=not domain.table) for domain in domains]
+    if room is None:
+        return domains
+    whole = estimate(key.material, request.threads, key.metric)
+    if (needs := whole.in_room(room, request.held)) is whole:
+        return domains
+    return [
+        replace(domain, size=1, base=needs.memory, held=0, copied=0, mode=needs.mode)
+        for domain in domains
+    ]
+
+
+def _logged(
+    tables: TableStore, key: TableKey, missing: set[TableKey], given_out: Callable[[str], int]
+) -> list[Logged]:
+    """Reads what earlier builds logged, if it rests on the smaller tables that are there."""
+    levels = len(structures(*key.material.pawns).levels) if key.material.has_pawns else 0
+    domains = [DomainKey(key, level) for level in range(levels)] or [DomainKey(key)]
+    rests_on_missing = not missing.isdisjoint(key.smaller())
+    found = []
+    for domain in domains:
+        folder = tables.build_folder(*domain)
+        last = max(given_out(str(domain)), folder.last_incarnation())
+        if rests_on_missing:
+            found.append(Logged(str(domain), last, (), ()))
+        else:
+            found.append(_logged_domain(folder, domain, tables.smaller_digests(key), last))
+    return _whole_levels(found) if levels else found
+
+
+def _logged_domain(
+    folder: BuildFolder, domain: DomainKey, smaller: SmallerDigests, last: int
+) -> Logged:
+    passes, workers = [], dict[int, int]()
+    for winner in SIDES:
+        logged = folder.logged_passes(winner, smaller)
+        workers |= logged.workers
+        found = tuple(CommittedPass(p.depth, p.won, p.lost, by, p.over) for p, by in logged.passes)
+        passes.append((winner, found))
+    parts = () if domain.level is None else written_parts(folder, smaller)
+    return Logged(str(domain), last, tuple(passes), tuple(workers.items()), parts)
+
+
+def _whole_levels(levels: list[Logged]) -> list[Logged]:
+    """A level whose parts are all written is solved again all the same if one above it that is not
+    would read its logs, and they are not whole.
+    """
+    for number in reversed(range(len(levels))):
+        readers = levels[number + 1 : number + 3]
+        is_read = any(not reader.parts for reader in readers)
+        if is_read and not _is_analysed(levels[number]):
+            levels[number] = replace(levels[number], parts=())
+    return levels
+
+
+def _is_analysed(level: Logged) -> bool:
+    winners = winners_of(DomainKey.parse(level.domain).table.material)
+    return all(passes and passes[-1].over for w, passes in level.passes if w in winners)
+
+
+def clear_leftovers(
+    request: BuildRequest, tables: TableStore, found: Sorted
+) -> Iterator[tuple[str, float]]:
+    """Clears away what no build needs any more; yields the tables that it verified before that, and
+    the seconds that this took.
+
+    A process that died after it published a table, or while it replaced one, leaves logs and parts
+    beside the table.  They are cleared once the table is verified.
+    """
+    names = set(tables.store.names(""))
+    for key in found.present:
+        folder = tables.build_folder(key)
+        if folder.name in names:
+            if request.spec.verify:
+                with Threads(request.threads) as threads:
+                    yield str(key), verified(tables, key, threads)
+            folder.clear()
+        if (partial := f"{key.file_name}.partial") in names:
+            tables.store.remove(partial)
+    for key in () if request.resume else found.missing_keys():
+        tables.build_folder(key).clear()
+
+
+def export_present(
+    request: BuildRequest,
+    tables: TableStore,
+    found: Sorted,
+    is_stopping: Callable[[], bool],
+) -> None:
+    """Writes the Syzygy files of tables that are there without them, until the build is to stop.
+    Those of tables that are built again go.
+    """
+
+    def pause() -> None:
+        if is_stopping():
+            raise Cancelled("the build is to stop")
+
+    if not request.spec.syzygy:
+        return
+    for key in found.missing_keys():
+        if key.metric.counts_plies:
+            remove_beside(tables.store, key.material)
+    with suppress(Cancelled):
+        for key in found.present:
+            if key.metric.counts_plies and not are_beside(tables.store, key.material):
+                write_beside(tables, key.material, request.threads, pause)

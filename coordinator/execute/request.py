@@ -1,0 +1,29 @@
+"""A request for a build: its specification, where it writes, and what it may use."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from kingpair.coordinator.plan.build_spec import BuildSpec
+
+
+@dataclass(frozen=True, slots=True)
+class BuildRequest:
+    """Several `workers` share the partitions of every domain that has more than `grain` bytes; as
+    many as the specification's spread, if it has one, share each.
+    """
+
+    spec: BuildSpec
+    out: Path
+    threads: int = 1
+    memory: int | None = None
+    resume: bool = True
+    workers: int = 1
+    grain: int = 64 << 20
+    held: int | None = None  # bytes of sets in memory at most, but for those of a walk
+    scratch: Path | None = None  # for sets that do not fit in memory; beside the tables if None
+    logs: Path | None = None  # for logs that each machine keeps to itself; none if None
+
+    @property
+    def most_workers(self) -> int:
+        """Workers of this process that may share a domain; a spread gives at most one a thread."""
+        return max(self.workers, min(self.spec.spread or 1, self.threads))

@@ -1,0 +1,245 @@
+"""The record of a domain, from the journal: its state, its passes, its table.
+
+DomainRecord           a material for a metric, or a level of one with pawns
+  PassRecord           a committed pass: what it found, how long it took
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kingpair.coordinator.journal.rows import Row
+from kingpair.coordinator.machine.records import (
+    Assigned,
+    LevelSolved,
+    PaintingBegan,
+    PartWritten,
+    PassCommitted,
+    TablePublished,
+    TableVerified,
+    WavesPlanned,
+)
+from kingpair.workers.game.chess.material import Material
+from kingpair.workers.game.chess.waves import wave_of
+from kingpair.workers.game.metric import Metric
+from kingpair.workers.index.structures import structures
+from kingpair.workers.number_types import Depth, Side
+from kingpair.workers.sets.disk_use import NO_DISK_USE, DiskUse
+from kingpair.workers.table.key import DomainKey, TableKey
+
+DomainFact = (
+    Assigned
+    | PassCommitted
+    | PaintingBegan
+    | PartWritten
+    | LevelSolved
+    | TablePublished
+    | TableVerified
+)
+
+
+def structures_by_level(material: str) -> list[int]:
+    """The number of structures of each level of a material, none without pawns."""
+    found = Material.parse(material)
+    return [len(level) for level in structures(*found.pawns).levels] if found.has_pawns else []
+
+
+@dataclass(slots=True)
+class PassRecord:
+    """A committed pass; `decided` counts what both analyses have decided so far."""
+
+    row: int
+    winner: Side
+    depth: Depth
+    won: int
+    lost: int
+    exchanged: int
+    seconds: float
+    time: float
+    decided: int
+    over: bool = False
+    disk: DiskUse = NO_DISK_USE
+
+
+@dataclass(slots=True)
+class DomainRecord:
+    """A material for a metric, on its way to its table; or a level of it, with its structures."""
+
+    material: str
+    metric: Metric
+    men: int
+    pawns: int = 0
+    state: str = "waiting"
+    bytes: int | None = None
+    began: float | None = None
+    seconds: float | None = None
+    painting: float | None = None
+    published: float | None = None
+    decided: int = 0
+    parts: tuple[int, int] = (0, 1)
+    teams: int = 0  # that have had it
+    is_painted: bool = False  # it is analysed, and its table is written or being written
+    is_to_be_verified: bool = True
+    passes: list[PassRecord] = field(default_factory=list)
+    last: float = 0.0
+    level: int | None = None
+    structures: int = 0
+    levels: list["DomainRecord"] = field(default_factory=list)
+    phases: dict[str, float] = field(default_factory=dict)  # when each began, by its state
+    shares: tuple[tuple[str, int], ...] = ()  # the node and the partitions of each worker
+    proportions: tuple[int, ...] = ()  # that it was cut in; none if they are equal
+    sent: tuple[tuple[int, int, int], ...] = ()  # sender, receiver, bytes of the last pass
+
+    @staticmethod
+    def of(domain: str) -> "DomainRecord":
+        material, metric = TableKey.parse(domain)
+        table = DomainRecord(str(material), metric, *wave_of(material))
+        for level, kept in enumerate(structures_by_level(table.material)):
+            of_level = DomainRecord(table.material, table.metric, table.men, table.pawns)
+            of_level.level, of_level.structures = level, kept
+            table.levels.append(of_level)
+        return table
+
+    @property
+    def under_way(self) -> "DomainRecord":
+        """The level that is under way or was last, or the domain itself if it has none."""
+        begun = [level for level in self.levels if level.state != "waiting"]
+        return max(begun, key=lambda level: level.last) if begun else self
+
+    def every_pass(self) -> Iterator[PassRecord]:
+        """Yields the passes of the domain, or of its levels."""
+        yield from self.passes
+        for level in self.levels:
+            yield from level.passes
+
+    @property
+    def wave(self) -> tuple[int, int]:
+        return self.men, self.pawns
+
+    def decided_for(self, winner: Side) -> int:
+        """The positions that one side's analysis has decided so far."""
+        return sum(p.won + p.lost for p in self.every_pass() if p.winner == winner)
+
+    def longest(self) -> dict[int, int]:
+        """The longest win of each side, as the metric counts it."""
+        found: dict[int, int] = {}
+        for pass_ in self.every_pass():
+            if pass_.won:
+                longest = self.metric.distance(pass_.depth, won=True)
+                found[pass_.winner] = max(found.get(pass_.winner, 0), longest)
+        return found
+
+
+def begun(name: str, plan: WavesPlanned) -> DomainRecord:
+    """A domain, with the passes that an earlier build has logged."""
+    domain = DomainRecord.of(name)
+    for number, level in enumerate(domain.levels):
+        _take_logged(level, str(DomainKey(TableKey.parse(name), number)), plan)
+    _take_logged(domain, name, plan)
+    domain.decided += sum(level.decided for level in domain.levels)
+    return domain
+
+
+def _take_logged(domain: DomainRecord, name: str, plan: WavesPlanned) -> None:
+    for logged in plan.logged:
+        if logged.domain == name and logged.parts:
+            domain.state = "done"
+        for winner, passes in logged.passes if logged.domain == name else ():
+            for p in passes:
+                domain.decided += p.won + p.lost
+                pass_ = PassRecord(
+                    0, winner, p.depth, p.won, p.lost, 0, 0.0, 0.0, domain.decided, p.over
+                )
+                domain.passes.append(pass_)
+
+
+def take(domain: DomainRecord, record: DomainFact, row: Row) -> None:
+    """Takes in a record of a domain."""
+    _TAKEN[type(record)](domain, record, row)
+
+
+def _assigned(domain: DomainRecord, record: Assigned, row: Row) -> None:
+    domain.state = "verifying" if domain.published else "solving"
+    domain.began = domain.began or row.time
+    domain.teams += 1
+    domain.last = row.time
+    domain.shares, domain.proportions, domain.sent = record.shares, record.proportions, ()
+    # The levels are solved: its workers join their parts.
+    domain.phases.setdefault("painting" if domain.levels else "solving", row.time)
+
+
+def _committed(domain: DomainRecord, record: PassCommitted, row: Row) -> None:
+    """A pass may be found again after a log was damaged: what came after it is gone."""
+    again = [v for v in domain.passes if (v.winner, v.depth) == (record.winner, record.depth)]
+    if again:
+        keep = [v for v in domain.passes if v.winner != record.winner or v.depth < record.depth]
+        domain.passes = keep
+        domain.decided = sum(v.won + v.lost for v in keep)
+    won, lost = sum(record.won), sum(record.lost)
+    domain.decided += won + lost
+    domain.passes.append(
+        PassRecord(
+            row.id,
+            record.winner,
+            record.depth,
+            won,
+            lost,
+            record.exchanged,
+            max(0.0, row.time - domain.last),
+            row.time,
+            domain.decided,
+            record.over,
+            record.disk,
+        )
+    )
+    domain.last, domain.sent = row.time, record.sent
+
+
+def _painting(domain: DomainRecord, record: PaintingBegan, row: Row) -> None:
+    domain.is_painted, domain.state = True, "painting"
+    domain.phases["painting"] = row.time
+
+
+def _painted(domain: DomainRecord, record: PartWritten, row: Row) -> None:
+    domain.state = "painting"
+    domain.painting = domain.painting or domain.last
+    domain.parts = record.part + 1, record.parts
+
+
+def _solved(domain: DomainRecord, record: LevelSolved, row: Row) -> None:
+    domain.state, domain.last = "done", row.time
+
+
+def take_of_level(table: DomainRecord, row: Row) -> None:
+    """Takes in what a record of one of its levels says of a table."""
+    table.state = "solving"
+    table.began = table.began or row.time
+    table.last = row.time
+    table.phases.setdefault("solving", row.time)
+    table.decided = sum(level.decided for level in table.levels)
+
+
+def _published(domain: DomainRecord, record: TablePublished, row: Row) -> None:
+    domain.bytes, domain.published = record.bytes, row.time
+    domain.state = "verifying" if domain.is_to_be_verified else "done"
+    domain.phases[domain.state] = row.time
+    domain.seconds = None if domain.began is None else row.time - domain.began
+
+
+def _verified(domain: DomainRecord, record: TableVerified, row: Row) -> None:
+    if domain.state == "exists":
+        return  # what an earlier build had left unverified
+    domain.state = "done"
+    domain.phases["done"] = row.time
+    domain.seconds = None if domain.began is None else row.time - domain.began
+
+
+_TAKEN: Mapping[type[DomainFact], Callable[[DomainRecord, Any, Row], None]] = {
+    Assigned: _assigned,
+    PassCommitted: _committed,
+    PaintingBegan: _painting,
+    PartWritten: _painted,
+    LevelSolved: _solved,
+    TablePublished: _published,
+    TableVerified: _verified,
+}

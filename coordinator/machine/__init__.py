@@ -1,0 +1,1 @@
+"""The state machine of a build: state, events, commands, the pure function between them."""

@@ -1,0 +1,140 @@
+"""Changes of a build as a whole, which several events share.
+
+A build is always in one state, with a reason.  To end or to halt it disbands every team: what a
+team has not committed is lost, nothing else is.  A domain that is set back too often without
+getting anywhere ends the build.  Whenever workers, nodes or tables may have changed, `started`
+looks for what can begin.
+"""
+
+from dataclasses import replace
+
+from kingpair.coordinator.machine.commands import AwaitNodes, Call, ClearLogs, MakePlan
+from kingpair.coordinator.machine.records import Became, NodesLacking, SetBack
+from kingpair.coordinator.machine.schedule import deserves_more, lacking, placements
+from kingpair.coordinator.machine.state import BuildJob, Run, State, progress
+from kingpair.coordinator.machine.team import Out, begin, disband
+from kingpair.coordinator.plan.domains import SolvedLevel
+
+
+def became(build: BuildJob, state: State, reason: str, out: Out) -> BuildJob:
+    out.append(Became(state, reason))
+    return replace(build, state=state, reason=reason, awaiting=False)
+
+
+def end(build: BuildJob, state: State, reason: str, out: Out) -> BuildJob:
+    build, _ = disbanded(build, out)
+    return became(replace(build, releasing=frozenset()), state, reason, out)
+
+
+def with_run(build: BuildJob, name: str, run: Run) -> BuildJob:
+    return replace(build, runs={**build.runs, name: run})
+
+
+def waiting_for(build: BuildJob, call: Call) -> Run | None:
+    """The run that waits for this very call; none if it is stale."""
+    run = build.runs.get(call.domain)
+    if run is None or run.team is None:
+        return None
+    return run if call in run.team.calls or call in run.team.seals else None
+
+
+def forgiven(build: BuildJob) -> BuildJob:
+    """Clears the counts of setbacks: a retry begins with none."""
+    return replace(build, runs={n: replace(run, setbacks=0) for n, run in build.runs.items()})
+
+
+def disbanded(build: BuildJob, out: Out) -> tuple[BuildJob, frozenset[Call]]:
+    releasing: frozenset[Call] = frozenset()
+    runs = dict(build.runs)
+    for name, run in build.runs.items():
+        runs[name], calls = disband(run, out)
+        releasing |= calls
+    return replace(build, runs=runs), releasing
+
+
+def released(build: BuildJob, left: frozenset[Call], out: Out) -> BuildJob:
+    build = replace(build, releasing=left)
+    if build.state is State.CANCELLING and not left:
+        return became(build, State.CANCELLED, build.reason, out)
+    return build
+
+
+def set_back(
+    build: BuildJob, name: str, reason: str, out: Out, is_counted: bool = True
+) -> BuildJob:
+    """Go back to the last committed pass, without workers; or give up, if setbacks that count have
+    become too many.
+    """
+    if build.runs[name].team is None:
+        return build  # what was hit before has ended the build
+    run, _ = disband(build.runs[name], out)
+    run = replace(run, setbacks=run.setbacks + is_counted)
+    out.append(SetBack(name, run.incarnation, reason))
+    build = with_run(build, name, run)
+    assert build.plan is not None, "workers without a plan"
+    if run.setbacks > build.plan.policy.setbacks:
+        said = f"{name}: {run.setbacks} setbacks without progress, the last: {reason}"
+        return end(build, State.INTERRUPTED, said, out)
+    return build
+
+
+def started(build: BuildJob, out: Out, lack: str = "") -> BuildJob:
+    """Starts the domains that can start.  Ends the build if all are done, or notes why none can
+    start; `lack` is the reason if the caller knows it.
+    """
+    if build.state is not State.RUNNING:
+        return build
+    for name, shares in placements(build):
+        run = build.runs[name]
+        build = with_run(build, name, begin(run, shares, _below(build, run), out))
+    if all(run.is_ready for run in build.runs.values()):
+        return end(build, State.SUCCEEDED, f"{progress(build).domains} tables", out)
+    if any(run.team is not None for run in build.runs.values()):
+        return replace(_grown(build), awaiting=False)
+    if build.awaiting:
+        return build
+    build = replace(build, waits=build.waits + 1, awaiting=True)
+    out += [NodesLacking(lack or lacking(build)), AwaitNodes(build.waits)]
+    return build
+
+
+def _below(build: BuildJob, run: Run) -> tuple[SolvedLevel, ...]:
+    """The levels that a domain rests on, as its workers find them."""
+    levels = ((name, build.runs[name]) for name in run.domain.rests_on)
+    return tuple(
+        SolvedLevel(name, level.logs(), tuple(sorted(level.parts.items())))
+        for name, level in levels
+    )
+
+
+def cleared(build: BuildJob, run: Run, out: Out) -> None:
+    """Clears the logs of the levels that a level has read, if no other will read them."""
+    for name in run.domain.rests_on if run.solved else ():
+        readers = [r for r in build.runs.values() if r.domain.table and name in r.domain.rests_on]
+        if all(reader.solved for reader in readers):
+            out.append(ClearLogs(name))
+
+
+def unsolved(build: BuildJob, name: str) -> BuildJob:
+    """Begins all levels below one again: a log that it reads is damaged, and theirs are cleared."""
+    runs, waiting = dict(build.runs), list(build.runs[name].domain.rests_on)
+    while waiting:
+        lower = waiting.pop()
+        if runs[lower].solved:
+            runs[lower] = replace(runs[lower], passes={}, parts={}, solved=False)
+            waiting += runs[lower].domain.rests_on
+    return replace(build, runs=runs)
+
+
+def _grown(build: BuildJob) -> BuildJob:
+    """Mark the teams that are to be replaced by larger ones after their pass."""
+    for name, run in build.runs.items():
+        if run.team is not None and deserves_more(build, run):
+            build = with_run(build, name, replace(run, team=replace(run.team, growing=True)))
+    return build
+
+
+def make_plan(build: BuildJob, reason: str, out: Out) -> BuildJob:
+    build = became(replace(build, planning=build.planning + 1), State.PLANNING, reason, out)
+    out.append(MakePlan(build.planning))
+    return build

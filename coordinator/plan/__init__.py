@@ -1,0 +1,1 @@
+"""Before a build: materials in waves, domains as numbers, what it takes, on what machines."""

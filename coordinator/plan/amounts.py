@@ -1,0 +1,9 @@
+"""Amounts of memory and disk as people read them."""
+
+
+def amount(size: int) -> str:
+    """Bytes in the largest unit of which there is one: `4.0 GiB`."""
+    for unit, width in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if size >= 1 << width:
+            return f"{size / (1 << width):.1f} {unit}"
+    return f"{size} bytes"

@@ -1,0 +1,188 @@
+"""The closure of a build: its tables in waves, and each as a domain of numbers.
+
+    table key   a material for a metric: one table, and to the coordinator one domain of its name;
+                with pawns a domain for each level, and one that joins their parts
+    wave        the table keys of all metrics with the same numbers of men and of pawns
+
+A table rests on smaller ones of its own metric alone, so the metrics of a build meet nowhere but in
+its plan: domains side by side, counted together for memory and disk.  Analyses of one material for
+two metrics read different columns and log different passes.  Both open the sets of legal positions,
+which takes 1 % of KRBvKR's time, and share nothing.
+"""
+
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import replace
+from functools import cache
+
+from kingpair.coordinator.plan.build_spec import BuildSpec
+from kingpair.coordinator.plan.domains import DomainPlan, Layout
+from kingpair.coordinator.plan.estimate import (
+    Estimate,
+    estimate,
+    level_memory,
+    memory_of,
+    proof_memory,
+    waves,
+)
+from kingpair.workers.errors import BadMaterial
+from kingpair.workers.game.chess.material import MEN_MAX, Material
+from kingpair.workers.game.chess.waves import wave_of
+from kingpair.workers.game.metric import Metric
+from kingpair.workers.index.index import Index
+from kingpair.workers.index.king_pairs import FIXED
+from kingpair.workers.index.material_index import index_of
+from kingpair.workers.index.partition_graphs import (
+    GRAPHS,
+    JOINED,
+    KING_PAIRS,
+    STRONGER_KINGS,
+    graph_number,
+    partition_graph,
+)
+from kingpair.workers.index.structures import structures
+from kingpair.workers.index.walk_parts import WALKS
+from kingpair.workers.number_types import STRONGER, WEAKER, Side
+from kingpair.workers.table.key import DomainKey, TableKey
+
+Waves = tuple[tuple[TableKey, ...], ...]
+
+
+def tables_of(spec: BuildSpec) -> Waves:
+    """All tables that a build leaves behind, wave by wave."""
+    _check_metrics(spec)
+    return tuple(
+        tuple(TableKey(material, metric) for material in wave for metric in spec.metrics)
+        for wave in waves(spec.materials)
+    )
+
+
+def _check_metrics(spec: BuildSpec) -> None:
+    for material in spec.materials:
+        if Metric.DTZ not in spec.metrics:
+            continue
+        if Metric.DTZ not in material.game.metrics:
+            raise BadMaterial(
+                f"{material.name!r}: tables of {Metric.DTZ} are of chess alone; use {Metric.DTC} "
+                f"or {Metric.DTM}"
+            )
+
+
+def estimates(keys: Iterable[TableKey], threads: int) -> list[Estimate]:
+    return [estimate(key.material, threads, key.metric) for key in keys]
+
+
+@cache
+def layout(number: int = KING_PAIRS) -> Layout:
+    """The layout of a number that a domain names."""
+    return Layout(*partition_graph(number))
+
+
+def layouts(used: Container[int]) -> tuple[Layout, ...]:
+    """The layouts of a plan by their numbers.  Those that are not used are empty: some take long to
+    derive.
+    """
+    return tuple(layout(n) if n in used else Layout((), ()) for n in range(GRAPHS))
+
+
+def domains_for(
+    key: TableKey, cores: int, workers: int = 1, verify: bool = True
+) -> Iterator[DomainPlan]:
+    """The domains that make a table: one, or its levels and then the one that joins them."""
+    if not key.material.has_pawns:
+        yield domain_for(key, cores, workers, verify)
+        return
+    count = len(structures(*key.material.pawns).levels)
+    levels = tuple(str(DomainKey(key, level)) for level in range(count))
+    for level in range(count):
+        yield _level(key, level, levels[max(0, level - 2) : level], workers)
+    yield replace(
+        domain_for(key, cores, workers, verify), needs=tuple(levels), rests_on=tuple(levels)
+    )
+
+
+def _level(key: TableKey, level: int, below: tuple[str, ...], workers: int) -> DomainPlan:
+    """A level: pushes lead to the two below it."""
+    material, metric = key
+    index = Index(FIXED, len(material.pieces), len(structures(*material.pawns).levels[level]))
+    fixed, own, copy = level_memory(material, index, metric)
+    return DomainPlan(
+        str(DomainKey(key, level)),
+        wave=_number_of_wave(material),
+        needs=(*sorted(map(str, key.smaller())), *below),
+        winners=winners_of(material),
+        layout=STRONGER_KINGS,
+        size=index.set_bytes,
+        threads=len(index.chunks()),
+        together=-(-index.structures // workers),
+        base=fixed,
+        held=own,
+        copied=copy,
+        table=str(key),
+        rests_on=below,
+        painted=index.structures,
+        patience=metric.passes_per_move,
+    )
+
+
+def domain_for(key: TableKey, cores: int, workers: int = 1, verify: bool = True) -> DomainPlan:
+    """A table as the coordinator knows it.  Each thread of a worker takes memory, and it has as
+    many as its node has `cores`; `workers` is 1 if never more than one shares the domain.
+    """
+    material, metric = key
+    if material.has_pawns:
+        return _domain_with_pawns(key, cores, verify)
+    fixed, own, copy = memory_of(estimate(material, cores, metric), metric)
+    return DomainPlan(
+        str(key),
+        wave=_number_of_wave(material),
+        needs=tuple(sorted(map(str, key.smaller()))),
+        winners=winners_of(material),
+        layout=graph_number(material),
+        size=estimate(material, 1, metric).bitmap,
+        threads=len(index_of(material).chunks()),
+        together=_together(material, workers),
+        base=fixed,
+        held=own,
+        copied=copy,
+        verify=verify,
+        proof=1 if material.game.frame else WALKS,
+        patience=metric.passes_per_move,
+    )
+
+
+def _domain_with_pawns(key: TableKey, cores: int, verify: bool) -> DomainPlan:
+    """A table with pawns: one worker joins the parts of its levels, and proves it."""
+    return DomainPlan(
+        str(key),
+        wave=_number_of_wave(key.material),
+        needs=tuple(sorted(map(str, key.smaller()))),
+        winners=(),
+        layout=JOINED,
+        size=1,
+        threads=cores,
+        together=1,
+        base=proof_memory(key.material, cores),
+        verify=verify,
+        painted=0,
+    )
+
+
+def _number_of_wave(material: Material) -> int:
+    """Waves in their order; some numbers between them may belong to no wave."""
+    men, pawns = wave_of(material)
+    return men * (MEN_MAX + 1) + pawns
+
+
+def winners_of(material: Material) -> tuple[Side, ...]:
+    """Returns the sides that can win: in chess a bare king cannot."""
+    sides: tuple[tuple[Side, str], ...] = ((STRONGER, material.stronger), (WEAKER, material.weaker))
+    return tuple(side for side, men in sides if men or material.game.bare_king_wins)
+
+
+def _together(material: Material, workers: int) -> int:
+    """The partitions of a part: all of them, or whole chunks so that several workers can paint."""
+    index = index_of(material)
+    if workers == 1:
+        return index.partitions
+    chunk = index.together
+    return max(chunk, index.partitions // (4 * workers) // chunk * chunk)

@@ -1,0 +1,181 @@
+"""The parts of a domain's solution: the seconds and the stored bytes that each of them takes.
+
+    opening    every worker reads the smaller tables and opens its own partitions
+    passes     steps on all partitions, barriers, what others found; the log goes to the store, or
+               to the node's own disk
+    painting   all workers paint parts of the table from the log
+    joining    one worker reads the parts of the others and writes the table
+    proof      all workers prove parts of the table, and read it and the smaller tables for that
+
+A worker alone reads from its own memory what it has written, if that fits; several read it from the
+store.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kingpair.coordinator.plan.cluster import Cluster, Constants
+from kingpair.coordinator.plan.domains import proof_part_count
+from kingpair.coordinator.plan.estimate import WALK
+from kingpair.coordinator.plan.pass_statistics import PassShares, occupied, stream_bytes
+from kingpair.coordinator.plan.sharing import Sharing, proof_shares
+from kingpair.workers.game.chess.material import Material
+from kingpair.workers.index.king_pairs import TURNED
+from kingpair.workers.index.material_index import index_of
+from kingpair.workers.index.walk_parts import WALKS
+from kingpair.workers.number_types import Side, opponent
+
+UNIT_SLOTS = 512
+NEAR_AXES = 3
+STEPS = 2  # of a pass, in each of which all workers are asked and waited for
+TABLE_DENSITY = 0.093  # bytes a value, the mean of the pawnless tables of five men (conversion)
+STREAM = 2.5e-10  # seconds of a core for a byte of a set that is read from a disk or written
+NARROW = 126  # the longest distance of which a value is a byte in a proof
+
+
+class Part(NamedTuple):
+    """The seconds of a part on the cores and the network of its team, and the bytes that it reads
+    from the store and writes there; `beside` if the store works beside the cores.
+    """
+
+    name: str
+    seconds: float
+    stored: float
+    beside: bool = False
+
+    def alone(self, rate: float) -> float:
+        """The seconds of the part if nothing else uses the store."""
+        storing = self.stored / rate
+        return max(self.seconds, storing) if self.beside else self.seconds + storing
+
+
+class PassForecast(NamedTuple):
+    """A pass: seconds, and bytes exchanged among all workers."""
+
+    seconds: float
+    exchanged: float
+
+    def longer(self, seconds: float) -> "PassForecast":
+        return PassForecast(self.seconds + seconds, self.exchanged)
+
+
+class DomainWork(NamedTuple):
+    """A domain in the hands of a team."""
+
+    material: Material
+    cluster: Cluster
+    constants: Constants
+    share: Sharing
+
+    @property
+    def slots(self) -> int:
+        return index_of(self.material).size
+
+    @property
+    def busy(self) -> float:
+        return self.share.busy(self.cluster.cores, index_of(self.material).together)
+
+    @property
+    def table(self) -> float:
+        """The bytes that its table is likely to have."""
+        return 2 * self.slots * TABLE_DENSITY
+
+    @property
+    def workers(self) -> int:
+        return self.share.workers
+
+    def opening(self, winners: int) -> Part:
+        """Every worker reads all of the smaller tables; each opens its own partitions."""
+        smaller, c = smaller_slots(self.material), self.constants
+        opened = winners * self.slots * c.opening * self.busy
+        seconds = smaller * c.exit / self.cluster.cores + opened
+        return Part("opening", seconds, self.workers * smaller * TABLE_DENSITY)
+
+    def moving(self, moved: int) -> float:
+        """The seconds in which so many bytes of sets are read from a disk or written to it."""
+        return moved * (STREAM / self.cluster.cores + 1 / self.cluster.store)
+
+    def a_pass(self, winner: Side, found: PassShares) -> PassForecast:
+        c, read = self.constants, self.share.read
+        won, lost = (self._stream(part) / len(TURNED) for part in found)
+        unit = c.near if len(self.material.letters) <= NEAR_AXES else c.unit
+        units = self.slots / UNIT_SLOTS
+        work = len(TURNED) * c.partition + units * (c.scan + occupied(found.won) * unit)
+        waiting = STEPS * (c.step + self.workers * c.worker)
+        most, all_of_them = (
+            won * along_loser + lost * along_winner
+            for along_loser, along_winner in zip(read[opponent(winner)], read[winner], strict=True)
+        )
+        taken = most * (c.take / self.cluster.cores + 1 / self.cluster.network)
+        return PassForecast(work * self.busy + waiting + taken, all_of_them)
+
+    def passes(self, forecasts: Iterable[PassForecast], log: float) -> Part:
+        """All passes, whose log is written meanwhile."""
+        seconds = sum(each.seconds for each in forecasts)
+        if self._has_own_log:
+            return Part("passes", max(seconds, log / self.cluster.disk), 0.0)
+        return Part("passes", seconds, log, beside=True)
+
+    @property
+    def _has_own_log(self) -> bool:
+        return self.workers == 1 and self.cluster.disk > 0
+
+    def log(self, found: PassShares) -> float:
+        """Bytes of the streams of what a pass found."""
+        return sum(map(self._stream, found))
+
+    def _stream(self, part: float) -> float:
+        """The bytes of the streams of so large a part of all slots."""
+        return self.slots * part * stream_bytes(part) if part else 0.0
+
+    def painting(self, log: float) -> Part:
+        """Each worker paints parts, of which a worker alone makes the table at once."""
+        seconds, again = self.slots * self.constants.paint * self.busy, self._read_again(log)
+        if self._has_own_log:
+            return Part("painting", max(seconds, again / self.cluster.disk), self.table)
+        return Part("painting", seconds, again + self.table)
+
+    def _read_again(self, size: float) -> float:
+        """Bytes that a team reads from the store of what it has written there: a worker alone has
+        as much in memory as fits half of it.
+        """
+        return 0.0 if self.workers == 1 and size <= self.cluster.memory / 2 else size
+
+    def joining(self) -> Part:
+        several = self.workers > 1
+        through = 2 * self.table if several else 0.0
+        return Part("joining", through / self.cluster.network, through, beside=True)
+
+    def proof(self) -> Part:
+        """One half of the work is to read partitions and those around, one to check them."""
+        units = self.constants.proof * self.slots / (2 * len(TURNED)) / 2  # a partition and mover
+        if self.workers == 1:
+            seconds = self.slots * self.constants.proof / self.cluster.cores
+            return Part("proof", seconds, 2 * self._read_again(self.table))
+        parts = proof_part_count(WALKS, self.workers)
+        pairs, around, total = proof_shares(parts // WALKS)
+        rounds = -(-pairs // self.cluster.cores) + -(-around // self.cluster.cores)
+        turns = -(-parts // self.workers)
+        read = self.table * total / (2 * len(TURNED)) + smaller_slots(self.material) * TABLE_DENSITY
+        return Part("proof", turns * rounds * units, read)
+
+    def proof_memory(self, longest: int) -> int:
+        """Bytes of a worker: the values of its partitions, and the captures that lead from them."""
+        around = WALK if self.workers == 1 else proof_shares(self._finer)[1]
+        held = len(TURNED) if self.workers == 1 else around
+        a_set = index_of(self.material).slots * (1 if longest <= NARROW else 2)
+        captures = (len(self.material.letters) + 1) * held * a_set // 64
+        return around * a_set + captures
+
+    @property
+    def _finer(self) -> int:
+        return proof_part_count(WALKS, self.workers) // WALKS
+
+
+def smaller_slots(material: Material) -> int:
+    """Slots of the columns that captures lead to."""
+    columns = {
+        (capture.material, capture.swapped, material.sides[capture.captive])
+        for capture in material.captures()
+    }
+    return len(columns) * index_of(material).size // 64

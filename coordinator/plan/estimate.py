@@ -1,0 +1,200 @@
+"""Estimates of memory and disk for each material of a build.
+
+Estimates of memory are formulas over the sizes of sets, and hold.  Estimates of disk are what the
+least compressible materials took: a table between 0.02 and 0.24 bytes a value, a pass log between a
+third of that and 0.32.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from kingpair.workers.game.chess.material import Material
+from kingpair.workers.game.chess.waves import buildable, closure
+from kingpair.workers.game.metric import Metric
+from kingpair.workers.index.index import Index
+from kingpair.workers.index.king_pairs import FIXED, TURNED
+from kingpair.workers.index.material_index import index_of
+from kingpair.workers.index.structures import structures
+from kingpair.workers.solve.budget import AHEAD, UNDO, walk_piece
+from kingpair.workers.solve.sets_mode import SetsMode
+
+PROOF_WITH_PAWNS = 300 << 20  # columns that are kept, and what reads them
+PROOF_BESIDE_PROMOTIONS = 60 << 20
+THREAD_WITH_PAWNS = 16 << 20  # what a thread reads and writes with
+WALK = 58  # partitions among which one king moves while the other stands still
+BASE = 250 << 20  # the interpreter, pyarrow, numpy, the tables that stay open
+TABLE_BYTES_PER_VALUE = 0.24
+PAWN_TABLE_BYTES_PER_VALUE = 0.4  # KPPvKP to mate takes 0.39, KRPvKR 0.22
+LOG_BYTES_PER_VALUE = 0.32
+LEAST = 16 << 10  # a file with its schema, footer and digests
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The needs of one material: slots of one side to move, bytes of a set of them, peak memory,
+    disk.  `sets` are the bytes of sets in memory; `smaller_modes` has the modes that hold less than
+    all of them, where there are any.  `scratch` are the bytes in files of such a mode: the sets, or
+    what the proof reads again and again.
+    """
+
+    material: Material
+    slots: int
+    bitmap: int
+    memory: int
+    table: int
+    log: int
+    sets: int
+    smaller_modes: tuple["ModeNeeds", ...] = ()
+    mode: SetsMode = SetsMode.ALL
+    scratch: int = 0
+
+    @property
+    def streamed(self) -> int:
+        """The least memory that will do."""
+        return min((self.memory, *(needs.memory for needs in self.smaller_modes)))
+
+    def in_room(self, room: int, held: int | None = None) -> "Estimate":
+        """Returns the estimate in the first mode that needs no more memory than `room`, and that
+        holds no more than `held` bytes of sets; if there is none, in the one that needs least.
+        """
+        modes = (ModeNeeds(self.mode, self.memory, self.sets), *self.smaller_modes)
+        few = [needs for needs in modes if held is None or needs.sets <= held] or modes[-1:]
+        fitting = (needs for needs in few if needs.memory <= room)
+        chosen = next(fitting, min(few, key=lambda needs: needs.memory))
+        if chosen.mode is self.mode:
+            return self
+        scratch = max(chosen.mode.filed * self.bitmap, _proof_bytes(self.material))
+        mode, memory, sets = chosen
+        return replace(self, mode=mode, memory=memory, sets=sets, scratch=scratch)
+
+
+class ModeNeeds(NamedTuple):
+    """The memory of a mode, and the bytes of sets that are part of it."""
+
+    mode: SetsMode
+    memory: int
+    sets: int
+
+
+def estimate(material: Material, threads: int, metric: Metric = Metric.DTC) -> Estimate:
+    if material.has_pawns:
+        return _with_pawns(material, threads, metric)
+    index = index_of(material)
+    bitmap = index.set_bytes
+    smaller = metric.bitmaps.smaller * index.smaller_set_bytes
+    sets, exits = metric.bitmaps.own * (bitmap + bitmap // 512), index.axes * smaller
+    scratch = threads * 3 * bitmap // index.partitions
+    # While painting, a chunk of both columns in each thread, and as many compressed parts waiting.
+    painting = 2 * threads * 2 * index.together * index.slots
+    slots = index.size
+
+    def memory(sets: int, exits: int) -> int:
+        return BASE + scratch + max(sets + exits, painting)
+
+    def needs(mode: SetsMode) -> ModeNeeds:
+        held = _held(mode, index, threads, metric)
+        return ModeNeeds(mode, memory(held, exits * WALK // index.partitions), held)
+
+    return Estimate(
+        material,
+        slots,
+        bitmap,
+        memory(sets, exits),
+        LEAST + int(2 * slots * TABLE_BYTES_PER_VALUE),
+        LEAST + int(2 * slots * LOG_BYTES_PER_VALUE),
+        sets,
+        () if material.game.frame else tuple(map(needs, list(SetsMode)[1:])),
+    )
+
+
+def _held(mode: SetsMode, index: Index, threads: int, metric: Metric) -> int:
+    """The bytes of sets in memory: the open sets that are held, and those of the largest walk; for
+    each thread those of a call; the pieces of a file at hand; and the marks of all sets, whose
+    words may be elsewhere.
+    """
+    a_set, freed = index.set_bytes // index.partitions, int(metric.frees_escapes)
+    of_walk = 1 + (mode is SetsMode.WALKS)
+    piece, of_call = walk_piece(index.together), 1 + freed
+    working = min(WALK, threads * piece)
+    of_file = min(WALK, (threads + AHEAD) * piece) if mode.filed else 0
+    marks = (2 + 2 + freed) * index.set_bytes // 512
+    walked = of_walk * WALK + of_call * working + of_file
+    return mode.held * index.set_bytes + walked * a_set + marks
+
+
+def _proof_bytes(material: Material) -> int:
+    """The values of a walk, and of each smaller table twice, a byte each."""
+    index = index_of(material)
+    return WALK * index.slots + 2 * index.axes * index.size // 64
+
+
+def _with_pawns(material: Material, threads: int, metric: Metric) -> Estimate:
+    """A level is solved at a time, and the table is proved after that."""
+    kept, axes = structures(*material.pawns), len(material.pieces)
+    level = Index(FIXED, axes, max(map(len, kept.levels)))
+    slots = Index(FIXED, axes, len(kept)).size
+    solving = BASE + threads * THREAD_WITH_PAWNS + _level_bytes(material, level, metric)
+    memory = max(solving, proof_memory(material, threads))
+    table = LEAST + int(2 * slots * PAWN_TABLE_BYTES_PER_VALUE)
+    sets = metric.bitmaps.level * level.set_bytes
+    return Estimate(material, slots, level.set_bytes, memory, table, table, sets)
+
+
+def _level_bytes(material: Material, level: Index, metric: Metric) -> int:
+    """The sets of a level and of the two below it, the column that promotions lead into, and where
+    the metric needs them the values that exits lead to.  KRPvKR to conversion took 0.8 of this.
+    """
+    values = 2 * level.size if metric.frees_escapes else 0
+    return metric.bitmaps.level * level.set_bytes + _promoted(material) + values
+
+
+def _promoted(material: Material) -> int:
+    """The bytes of the column that promotions of a level lead into: what pawns are left have one
+    number of steps to go, and each structure is read with its mirror image.
+    """
+    axes, (ours, theirs) = len(material.pieces) + 1, material.pawns
+    if ours + theirs == 1:
+        return Index(TURNED, axes).size
+    left = [(ours - 1, theirs)] * (ours > 0) + [(ours, theirs - 1)] * (theirs > 0)
+    most = max(len(level) for pawns in left for level in structures(*pawns).levels)
+    return Index(FIXED, axes, 2 * most).size
+
+
+def proof_memory(material: Material, threads: int) -> int:
+    """The memory of a proof with pawns: the columns that it reads at a time.  A last pawn promotes
+    into four of them; while one thread reads them, another may need one that had gone.
+    """
+    fixed = BASE + threads * THREAD_WITH_PAWNS
+    column = Index(FIXED, len(material.pieces) + 1).size
+    if sum(material.pawns) == 1:
+        column = _promoted(material)
+    columns = 4 + (threads > 1)
+    return fixed + max(PROOF_WITH_PAWNS, columns * column + PROOF_BESIDE_PROMOTIONS)
+
+
+def level_memory(material: Material, level: Index, metric: Metric) -> tuple[int, int, int]:
+    """Returns the bytes of a worker of a level: fixed, for each king pair, and for each copy."""
+    a_set = level.set_bytes // level.partitions
+    whole = _level_bytes(material, level, metric)
+    own = metric.bitmaps.level * a_set
+    return BASE + whole - own * level.partitions, own, metric.bitmaps.copied * a_set
+
+
+def memory_of(whole: Estimate, metric: Metric) -> tuple[int, int, int]:
+    """Returns the bytes of a worker: fixed, for each partition of its own, and for each copy; with
+    what it keeps on a cluster for a worker that takes over.
+    """
+    partitions = index_of(whole.material).partitions
+    a_set = (whole.bitmap + whole.bitmap // 512) // partitions
+    own, undo = metric.bitmaps.own * a_set, a_set // UNDO
+    return (
+        max(BASE, whole.memory - own * partitions),
+        own + undo,
+        metric.bitmaps.copied * a_set + undo,
+    )
+
+
+def waves(materials: Iterable[Material]) -> tuple[tuple[Material, ...], ...]:
+    """The closure of the materials of a build; BadMaterial if one of them cannot be built yet."""
+    return closure(buildable(materials))

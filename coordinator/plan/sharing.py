@@ -1,0 +1,66 @@
+"""Counts the partitions that the workers of a team hold, copy and read, and those of a proof."""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from kingpair.coordinator.plan.closure import layout
+from kingpair.coordinator.plan.cut import cut, halo
+from kingpair.workers.index.king_pairs import TURNED
+from kingpair.workers.index.walk_parts import WALKS, walk_parts
+from kingpair.workers.number_types import STRONGER, WEAKER, Side
+
+
+class Sharing(NamedTuple):
+    """The partitions of each worker after the cut among so many."""
+
+    workers: int
+    own: int  # of the worker that has most
+    each: tuple[tuple[int, int], ...]  # own and copied, by every worker
+    read: tuple[tuple[int, int], tuple[int, int]]
+    """By the side along whose moves they are read: copies of the worker that reads most, and of
+    all workers.
+    """
+
+    @staticmethod
+    @lru_cache(maxsize=512)
+    def of(workers: int) -> "Sharing":
+        owners, graph = cut(layout(), (1,) * workers), layout()
+        shares = [[p for p, o in enumerate(owners) if o == w] for w in range(workers)]
+        halos = [len(halo(graph, share)) for share in shares]
+        return Sharing(
+            workers,
+            max(map(len, shares)),
+            tuple(zip(map(len, shares), halos, strict=True)),
+            (_read(shares, STRONGER), _read(shares, WEAKER)),
+        )
+
+    def busy(self, cores: int, together: int) -> float:
+        """Seconds that a second's work on all partitions takes, as chunks of so many together."""
+        chunks = -(-self.own // together)
+        return -(-chunks // cores) * min(together, self.own) / len(TURNED)
+
+
+class ProofShares(NamedTuple):
+    """The partitions of the largest part of a proof, those with the ones around it, and what all
+    parts together read: the ones around for the successors, their own to be checked.
+    """
+
+    own: int
+    around: int
+    read: int
+
+
+@lru_cache
+def proof_shares(finer: int) -> ProofShares:
+    """Counts the partitions of the parts of a proof if each walk of a king makes so many."""
+    parts = walk_parts(finer * WALKS)
+    around = [len(part.around) for part in parts]
+    most = max(len(part.pairs) for part in parts)
+    return ProofShares(most, max(around), sum(around) + 2 * len(TURNED))
+
+
+def _read(shares: list[list[int]], side: Side) -> tuple[int, int]:
+    """The partitions that workers read along one side's moves: the most, and all together."""
+    entered = TURNED.entered[side]
+    counts = [len({q for p in share for q in entered[p]} - set(share)) for share in shares]
+    return max(counts), sum(counts)

@@ -1,0 +1,5 @@
+"""`python -m kingpair` is the command `kingpair`."""
+
+from kingpair.api.cli.main import main
+
+main()

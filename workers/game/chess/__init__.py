@@ -1,0 +1,1 @@
+"""Chess: material, positions, moves, notation, FEN."""

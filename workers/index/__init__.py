@@ -1,0 +1,1 @@
+"""The place of a position: squares, symmetries, king pairs, the partitions of a share."""

@@ -1,0 +1,299 @@
+// The binding of the Syzygy kernels: it checks shapes and releases the GIL.
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <tuple>
+
+#include "binding.hpp"
+#include "syzygy_checksum.hpp"
+#include "syzygy_decoder.hpp"
+#include "syzygy_numbering.hpp"
+#include "syzygy_pairs.hpp"
+#include "syzygy_positions.hpp"
+
+namespace kingpair::syzygy {
+
+namespace {
+
+using Squares = Array<const uint8_t, nb::ndim<2>>;
+
+class Numbering {
+  public:
+    // Groups are given as (kind, men), with the place of each digit in the order of weights.
+    Numbering(const std::vector<std::pair<int, int>>& groups, const std::vector<int>& order, int file) : file_(file) {
+        require(file >= 0 && file < 4, "a file is 0 to 3");
+        require(groups.size() == order.size(), "a weight for each group");
+        for (const auto& [kind, men] : groups) {
+            require(kind >= 0 && kind <= static_cast<int>(GroupKind::LIKE), "no such group");
+            require(men >= 1 && men_ + men <= MEN_MAX, "from one man to seven");
+            groups_.push_back({static_cast<GroupKind>(kind), static_cast<uint8_t>(men_), static_cast<uint8_t>(men), 0});
+            men_ += men;
+        }
+        for (const int each : order) {
+            require(each >= 0 && static_cast<size_t>(each) < groups_.size(), "no such group");
+            Group& group = groups_[each];
+            require(group.factor == 0, "a group has one weight");
+            group.factor = size_;
+            size_ *= placings(group.kind, group.men, group.first, file);
+        }
+    }
+
+    uint64_t size() const { return size_; }
+    const std::vector<Group>& groups() const { return groups_; }
+    int file() const { return file_; }
+
+    nb::object numbers(const Squares& squares) const {
+        require(squares.shape(1) == static_cast<size_t>(men_), "a square for each man");
+        std::vector<int64_t> out(squares.shape(0));
+        {
+            nb::gil_scoped_release release;
+            for (size_t i = 0; i < out.size(); ++i) {
+                uint8_t placed[MEN_MAX];
+                std::copy_n(squares.data() + i * men_, men_, placed);
+                require(std::all_of(placed, placed + men_, [](int s) { return s < 64; }), "a square is 0 to 63");
+                out[i] = static_cast<int64_t>(number_of(groups_, men_, placed));
+            }
+        }
+        return owned(std::move(out));
+    }
+
+    void squares(uint64_t first, Array<uint8_t, nb::ndim<2>> out) const {
+        require(out.shape(1) == static_cast<size_t>(men_), "a square for each man");
+        require(first <= size_ && out.shape(0) <= size_ - first, "there are fewer positions");
+        nb::gil_scoped_release release;
+        for (size_t i = 0; i < out.shape(0); ++i) squares_of(groups_, file_, first + i, out.data() + i * men_);
+    }
+
+  private:
+    std::vector<Group> groups_;
+    int men_ = 0, file_;
+    uint64_t size_ = 1;
+};
+
+class CodedValues {
+  public:
+    // `spans`, `sizes` and `data` are (first byte, bytes) in the file.
+    using Part = std::pair<size_t, size_t>;
+
+    CodedValues(Stream file, Decoder decoder, Part spans, Part sizes, Part data, std::pair<int, int> logs)
+        : file_(std::move(file)),
+          decoder_(std::move(decoder)),
+          parts_{part(spans), part(sizes), part(data), logs.first, logs.second} {
+        require(logs.first >= 0 && logs.first < 32 && logs.second >= 0 && logs.second < 48, "no such block or span");
+    }
+
+    int value(uint64_t place) const { return decoder_.value(parts_, place); }
+
+    void values(uint64_t place, Array<uint16_t, nb::ndim<1>> out) const {
+        nb::gil_scoped_release release;
+        decoder_.values(parts_, place, {out.data(), out.size()});
+    }
+
+  private:
+    Bytes part(Part p) const {
+        require(p.first <= file_.size() && p.second <= file_.size() - p.first, "the file is too short");
+        return {file_.data() + p.first, p.second};
+    }
+
+    Stream file_;  // keeps the bytes alive
+    Decoder decoder_;
+    Decoder::Parts parts_;
+};
+
+Decoder decoder_of(int shortest, const std::vector<uint16_t>& offsets,
+                   const Array<const uint16_t, nb::ndim<2>>& pairs) {
+    require(pairs.shape(1) == 2, "a symbol has two halves");
+    std::vector<Symbol> symbols(pairs.shape(0));
+    for (size_t i = 0; i < symbols.size(); ++i) symbols[i] = {pairs(i, 0), pairs(i, 1)};
+    return Decoder(shortest, offsets, std::move(symbols));
+}
+
+// Reads whole positions from tables of ours.
+
+template <class T>
+using Rows = Array<const T, nb::ndim<1>>;
+
+class TableLookup {
+  public:
+    // `kings` has the king pairs and symmetries of all pairs of squares; `structures` what placings of pawns are,
+    // with the mirror images of the structures.
+    TableLookup(Rows<int16_t> pair, Rows<uint8_t> symmetry, Rows<uint8_t> turned, int pairs, std::vector<uint8_t> like,
+                std::pair<Rows<int32_t>, std::pair<Rows<uint8_t>, Rows<int32_t>>> structures, int pawns,
+                std::pair<Rows<uint8_t>, Rows<uint8_t>> results, std::vector<uint8_t> order, bool swapped)
+        : pair_(pair),
+          symmetry_(symmetry),
+          turned_(turned),
+          structure_(structures.first),
+          own_mirror_(structures.second.first),
+          mirror_(structures.second.second),
+          results_{results.first, results.second} {
+        require(pair.size() == 4096 && symmetry.size() == 4096 && turned.size() == 512, "tables of kings");
+        require(pawns >= 0 && order.size() == 2 + pawns + like.size() && order.size() <= MEN_MAX, "places of men");
+        require(!pawns || structure_.size() == size_t{1} << 6 * pawns, "a structure for each placing");
+        const int axes = static_cast<int>(like.size());
+        lookup_ = {{pair.data(), symmetry.data(), turned.data(), pawns ? structure_.data() : nullptr,
+                    own_mirror_.data(), mirror_.data(), pairs, pawns, axes, std::move(like)},
+                   {results_[0].size() ? results_[0].data() : nullptr, results_[1].data()},
+                   std::move(order),
+                   swapped};
+    }
+
+    const Lookup& lookup() const { return lookup_; }
+    size_t rows() const { return results_[0].size(); }
+
+  private:
+    Rows<int16_t> pair_;
+    Rows<uint8_t> symmetry_, turned_;
+    Rows<int32_t> structure_;
+    Rows<uint8_t> own_mirror_;
+    Rows<int32_t> mirror_;
+    Rows<uint8_t> results_[2];
+    Lookup lookup_;
+};
+
+class Positions {
+  public:
+    using Tables = std::vector<std::vector<const TableLookup*>>;
+
+    // `taken` has a table for each captive, `promoted` four for each pawn, `taken_promoted` four for each of both.
+    Positions(std::vector<uint8_t> men, const Numbering& numbering, const TableLookup& own,
+              const std::vector<Rows<int16_t>>& plies, const std::vector<const TableLookup*>& taken,
+              const Tables& promoted, const std::vector<Tables>& taken_promoted)
+        : plies_(plies) {
+        require(plies.empty() || plies.size() == 2, "plies of both sides, or none");
+        require(men.size() == taken.size() && men.size() == promoted.size() && men.size() == taken_promoted.size(),
+                "tables for each man");
+        for (const auto& each : plies) require(each.size() == own.rows(), "a number for each row");
+        source_ = {std::move(men), numbering.groups(), numbering.file(), kept(&own), {}, {}, {}, {}};
+        for (size_t side = 0; side < plies.size(); ++side) source_.plies[side] = plies_[side].data();
+        for (const auto* each : taken) source_.taken.push_back(kept(each));
+        for (const auto& each : promoted) source_.promoted.push_back(lookups(each));
+        for (const auto& pawn : taken_promoted) {
+            source_.taken_promoted.emplace_back();
+            for (const auto& each : pawn) source_.taken_promoted.back().push_back(lookups(each));
+        }
+    }
+
+    void read(int to_move, uint64_t first, Array<uint16_t, nb::ndim<1>> results,
+              Array<uint16_t, nb::ndim<1>> distances) const {
+        require(distances.size() == 0 || !plies_.empty(), "no plies");
+        require(distances.size() == 0 || results.size() == 0 || distances.size() == results.size(), "equal lengths");
+        nb::gil_scoped_release release;
+        read_positions(source_, to_move, first, {results.data(), results.size()}, {distances.data(), distances.size()});
+    }
+
+  private:
+    // A copy that keeps the arrays alive.
+    const Lookup* kept(const TableLookup* table) {
+        if (!table) return nullptr;
+        kept_.push_back(*table);
+        return &kept_.back().lookup();
+    }
+
+    std::vector<const Lookup*> lookups(const std::vector<const TableLookup*>& tables) {
+        std::vector<const Lookup*> found;
+        for (const auto* each : tables) found.push_back(kept(each));
+        return found;
+    }
+
+    std::vector<Rows<int16_t>> plies_;
+    std::deque<TableLookup> kept_;
+    PositionSource source_;
+};
+
+// `pause` may raise. So may Ctrl-C: Python's handler runs in the main thread alone, and raises there.
+nb::tuple coded(Rows<uint16_t> values, int symbols, std::pair<int, int> logs, const nb::callable& pause) {
+    require(values.size() > 0, "no values");
+    CodedTable table;
+    {
+        nb::gil_scoped_release release;
+        table = code_values({values.data(), values.size()}, {symbols, logs.first, logs.second}, [&] {
+            nb::gil_scoped_acquire acquire;
+            if (PyErr_CheckSignals() != 0) throw nb::python_error();
+            pause();
+        });
+    }
+    std::vector<uint16_t> halves;
+    for (const auto& [first, second] : table.symbols) halves.insert(halves.end(), {first, second});
+    return nb::make_tuple(table.shortest, table.offsets, owned(std::move(halves)), table.block_log2,
+                          owned(std::move(table.sizes)), owned(std::move(table.data)));
+}
+
+}  // namespace
+
+void bind(nb::module_& m) {
+    nb::exception<DamagedCode>(m, "DamagedCode", PyExc_ValueError);
+    nb::class_<Numbering>(m, "SyzygyNumbering")
+        .def(nb::init<const std::vector<std::pair<int, int>>&, const std::vector<int>&, int>())
+        .def_prop_ro("size", &Numbering::size)
+        .def("numbers", &Numbering::numbers)
+        .def("squares", &Numbering::squares, PLAIN, STRICT);
+    nb::class_<Decoder>(m, "SyzygyDecoder").def(nb::new_(&decoder_of));
+    nb::class_<CodedValues>(m, "SyzygyValues")
+        .def(nb::init<Stream, Decoder, CodedValues::Part, CodedValues::Part, CodedValues::Part, std::pair<int, int>>())
+        .def("value", &CodedValues::value)
+        .def("values", &CodedValues::values, PLAIN, STRICT);
+    nb::class_<TableLookup>(m, "SyzygyLookup")
+        .def(nb::init<Rows<int16_t>, Rows<uint8_t>, Rows<uint8_t>, int, std::vector<uint8_t>,
+                      std::pair<Rows<int32_t>, std::pair<Rows<uint8_t>, Rows<int32_t>>>, int,
+                      std::pair<Rows<uint8_t>, Rows<uint8_t>>, std::vector<uint8_t>, bool>());
+    nb::class_<Positions>(m, "SyzygyPositions")
+        .def(nb::init<std::vector<uint8_t>, const Numbering&, const TableLookup&, const std::vector<Rows<int16_t>>&,
+                      const std::vector<const TableLookup*>&, const Positions::Tables&,
+                      const std::vector<Positions::Tables>&>())
+        .def("read", &Positions::read, PLAIN, PLAIN, STRICT, STRICT);
+    m.def("syzygy_checksum", [](const Stream& file) {
+        require(file.size() > 0, "no bytes");
+        std::array<uint8_t, 16> sum;
+        {
+            nb::gil_scoped_release release;
+            sum = checksum_of({file.data(), file.size()});
+        }
+        return nb::bytes(sum.data(), sum.size());
+    });
+    m.def("syzygy_code", &coded);
+    m.def("syzygy_estimate", [](Rows<uint16_t> values, int symbols) {
+        nb::gil_scoped_release release;
+        return estimate_bytes({values.data(), values.size()}, symbols);
+    });
+    m.def(
+        "syzygy_choose_free",
+        [](Array<uint16_t, nb::ndim<1>> values, bool all) {
+            nb::gil_scoped_release release;
+            return choose_free({values.data(), values.size()}, all);
+        },
+        STRICT, PLAIN);
+    m.def("syzygy_counts", [](Rows<uint16_t> values) {
+        std::vector<uint64_t> found;
+        {
+            nb::gil_scoped_release release;
+            found = count_values({values.data(), values.size()});
+        }
+        return owned(std::move(found));
+    });
+    m.def(
+        "syzygy_replace",
+        [](Array<uint16_t, nb::ndim<1>> values, Rows<uint16_t> table) {
+            require(table.size() == 1 << 16, "a value for each");
+            nb::gil_scoped_release release;
+            std::transform(values.data(), values.data() + values.size(), values.data(),
+                           [&](uint16_t value) { return table.data()[value]; });
+        },
+        STRICT, PLAIN);
+    m.def(
+        "syzygy_results",
+        [](Rows<int16_t> plies, Array<uint8_t, nb::ndim<1>> out) {
+            require(plies.size() == out.size(), "a result for each");
+            nb::gil_scoped_release release;
+            find_results({plies.data(), plies.size()}, {out.data(), out.size()});
+        },
+        PLAIN, STRICT);
+    m.def("syzygy_leading_file", [](const std::vector<uint8_t>& pawns) {
+        require(!pawns.empty() && std::all_of(pawns.begin(), pawns.end(), [](int s) { return s >= 8 && s < 56; }),
+                "a pawn stands on ranks 2 to 7");
+        return leading_file(pawns.data(), static_cast<int>(pawns.size()));
+    });
+}
+
+}  // namespace kingpair::syzygy

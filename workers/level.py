@@ -1,0 +1,220 @@
+"""The workers of a table with pawns: those of its levels, and the one that joins their parts.
+
+A level is a domain of its own.  Its workers do what all workers do (worker.py), with differences:
+
+    pushes        lead to the levels below, whose passes are read from their logs
+    a part        of the table holds some structures of the level
+    a partition   of the coordinator is a square of the stronger king: 64, of 3,612 king pairs
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kingpair.workers.errors import DamagedLog
+from kingpair.workers.game.chess.material import Material
+from kingpair.workers.index.king_pairs import FIXED
+from kingpair.workers.index.share import Share
+from kingpair.workers.index.structures import Numbers, structures
+from kingpair.workers.number_types import Depth, Side
+from kingpair.workers.passlog.writer import PassLog
+from kingpair.workers.sets.domain import Domain
+from kingpair.workers.sets.memory import trim_heap
+from kingpair.workers.sets.recycled import recycled
+from kingpair.workers.sets.threads import Threads
+from kingpair.workers.solve.analysis import Analysis
+from kingpair.workers.solve.conversions import Conversions
+from kingpair.workers.solve.frames import Solved
+from kingpair.workers.solve.frontiers import PackedFrontier, StepResult
+from kingpair.workers.solve.inflows import Inflows
+from kingpair.workers.solve.levels import Level, LevelInflows, NoCaptures
+from kingpair.workers.solve.open_sets import OpenSets
+from kingpair.workers.solve.zeroing import Zeroing, ZeroingInflows, zeroing
+from kingpair.workers.table.build_folder import BuildFolder
+from kingpair.workers.table.format import Table
+from kingpair.workers.table.key import DomainKey, TableKey
+from kingpair.workers.table.level_joining import join_levels
+from kingpair.workers.table.level_parts import write_level_part
+from kingpair.workers.table.pass_logs import PassLogs, Written
+from kingpair.workers.table.table_store import TableStore
+from kingpair.workers.worker import TableWorker, Worker
+
+
+class LevelAddress(Protocol):
+    """A level below: its domain's name, where its passes are logged, and who wrote its parts."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def logs(self) -> Sequence[tuple[Side, Written]]: ...
+    @property
+    def parts(self) -> Sequence[tuple[int, int]]: ...
+
+
+class LevelWorker(Worker):
+    """Worker `number` of an incarnation of a level; `below` are the two levels below it."""
+
+    def __init__(
+        self,
+        key: TableKey,
+        level: int,
+        below: Sequence[LevelAddress],
+        owners: Sequence[int],
+        number: int,
+        incarnation: int,
+        store: TableStore,
+        threads: Threads,
+        compact: bool = False,
+    ) -> None:
+        self._level, self._below = level, below
+        self._level_logs: list[PassLogs] = []
+        self._made: tuple[Conversions, Conversions] | None = None
+        self._zeroing: tuple[Zeroing, Zeroing] | None = None
+        super().__init__(key, owners, number, incarnation, store, threads, compact)
+
+    def _domains(self, owners: Sequence[int], number: int) -> tuple[Domain, Domain]:
+        material = self.key.material
+        placings = structures(*material.pawns).of_level(self._level)
+        whole = Domain(material, placings=placings)
+        if self._workers == 1:
+            return whole, whole
+        return whole, Domain(material, Share(FIXED, of_king_pairs(owners), number), placings)
+
+    def _build_folder(self) -> BuildFolder:
+        return self._store.build_folder(self.key, self._level)
+
+    def _new_analysis(self, winner: Side, log: PassLog, open_sets: OpenSets) -> Analysis:
+        threads = self._threads
+        level = Level(
+            self.domain, self._level, self.key.metric, self._find, self._histories_below()
+        )
+        passes = self.key.metric.passes_per_move
+        inflows, captures = self._inflows(level, winner), NoCaptures()
+        return Analysis(self.domain, winner, captures, threads, log, open_sets, passes, inflows)
+
+    def _inflows(self, level: Level, winner: Side) -> Inflows:
+        threads = self._threads
+        if level.metric.push_ends_phase:
+            self._zeroing = self._zeroing or zeroing(level, threads)
+            return ZeroingInflows(level, winner, self._zeroing, threads)
+        if self._made is None:
+            self._made = level.conversions(threads)
+            trim_heap()
+        return LevelInflows(level, winner, self._made, threads)
+
+    def _histories_below(self) -> dict[int, Any]:
+        """The passes of the levels below, by the number of steps to them and by winner."""
+        found = {}
+        try:
+            for below in self._below:
+                level = DomainKey.parse(below.name).level
+                assert level is not None, f"{below.name} is no level"
+                folder = self._store.build_folder(self.key, level)
+                logs = PassLogs(folder, self._identity.smaller)
+                self._level_logs.append(logs)
+                found[self._level - level] = logs.histories(below.logs)
+        except DamagedLog as damage:
+            damage.is_below = True
+            raise
+        return found
+
+    def _put_away(self) -> None:
+        super()._put_away()
+        while self._level_logs:
+            self._level_logs.pop().close()
+
+    def lose_at_once(self) -> StepResult:
+        return self._by_square(super().lose_at_once())
+
+    def win(self, depth: Depth, inbound: Sequence[PackedFrontier]) -> StepResult:
+        return self._by_square(super().win(depth, inbound))
+
+    def lose(self, depth: Depth, inbound: Sequence[PackedFrontier]) -> StepResult:
+        return self._by_square(super().lose(depth, inbound))
+
+    def _by_square(self, found: StepResult) -> StepResult:
+        counts = np.bincount(self._squares, found.counts, minlength=64).astype(np.int64)
+        return StepResult(counts[np.unique(self._squares)].tolist(), found.frontiers)
+
+    @cached_property
+    def _squares(self) -> NDArray[np.int64]:
+        """The square of the stronger king in each partition of its own."""
+        return np.array([FIXED.squares[pair][0] for pair in self.domain.share.own])
+
+    def _find(self, material: Material) -> Solved:
+        # Bare kings are always drawn: they have no table, and none is read.
+        key = TableKey(material, self.key.metric)
+        return _Columns(self._store.table(key) if material.letters else None)
+
+    def paint(self, part: int, partitions: range, written: Sequence[tuple[Side, Written]]) -> int:
+        """Writes a part of the level: some of its structures, by their places in it."""
+        self._end_analysis()
+        self._made = self._zeroing = None
+        trim_heap()
+        logs, name = self._histories(written), self._folder.part_name(part, self.incarnation)
+        whole, packing = self._whole, self._packing
+        return write_level_part(
+            self._folder, name, whole, logs, partitions, self._identity, packing, self._threads
+        )
+
+
+class TableJoiner(TableWorker):
+    """The only worker of an incarnation that makes a table of the parts of its levels."""
+
+    open_sets_address = None  # it leaves nothing to take over
+    readers = ()  # and finds nothing that others read
+
+    def __init__(
+        self,
+        key: TableKey,
+        below: Sequence[LevelAddress],
+        incarnation: int,
+        store: TableStore,
+        threads: Threads,
+        compact: bool = False,
+    ) -> None:
+        super().__init__(key, 0, incarnation, store, threads, compact)
+        self._below = below
+
+    def publish(self, parts: Sequence[int], written: Sequence[Any]) -> tuple[int, str]:
+        """Joins the parts of all levels, and gives the table its name; its bytes and digest."""
+        levels = sorted(
+            (DomainKey.parse(below.name).level or 0, below.parts) for below in self._below
+        )
+        folders = [(self._store.build_folder(self.key, level), of) for level, of in levels]
+        joined = self._folder.part_name(0, self.incarnation)
+        join_levels(
+            self._store.store, folders, joined, self._identity, self._packing, self._threads
+        )
+        trim_heap()
+        return self._published()
+
+
+def of_king_pairs(owners: Sequence[int]) -> list[int]:
+    """The owner of each king pair, given that of each square of the stronger king."""
+    return [owners[stronger] for stronger, _ in FIXED.squares]
+
+
+class _Columns(NamedTuple):
+    """A finished table, as conversions read it."""
+
+    table: Table | None
+
+    def column(self, side: Side, numbers: Numbers | None) -> NDArray[Any]:
+        table = self.table
+        assert table is not None, "a column of bare kings"
+        if numbers is None:
+            return _rows(table, side, [0], table.index.rows)
+        size = table.index.structure_rows
+        return _rows(table, side, [int(number) * size for number in numbers], size)
+
+
+def _rows(table: Table, side: Side, firsts: Sequence[int], count: int) -> NDArray[Any]:
+    """So many rows of a table from each of some rows on."""
+    found = recycled(len(firsts) * count, table.dtype.type).reshape(len(firsts), count)
+    for out, first in zip(found, firsts, strict=True):
+        table.copy_rows(first, out, side)
+    return found

@@ -1,0 +1,1 @@
+"""Packed tables, which store one column of two, and the derivation of the other one."""

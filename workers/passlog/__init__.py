@@ -1,0 +1,1 @@
+"""The pass log: what each pass of an analysis found, written, read back and replayed."""

@@ -1,0 +1,161 @@
+"""The passes of one analysis, read from the logs of all workers that took part.
+
+A worker logs the positions of its own partitions, in chunks of its share.  The shares change from
+incarnation to incarnation, so this module finds layers by partition:
+
+    log range  = a log, and the passes of it that count
+    identity   = {..., "partitions": the partitions of the worker, "together": how many to a chunk}
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kingpair.workers.number_types import Depth, Partition
+from kingpair.workers.passlog.log import (
+    STALEMATES,
+    LayerChunk,
+    LayerStream,
+    LogFile,
+    PackedStreams,
+    PassResult,
+)
+
+LayerStreams = dict[Partition, LayerStream]  # by partition
+
+
+class PassRange(Protocol):
+    """Consecutive passes that the workers of one incarnation logged."""
+
+    @property
+    def first(self) -> int: ...
+    @property
+    def last(self) -> int: ...
+    @property
+    def incarnation(self) -> int: ...
+    @property
+    def workers(self) -> int: ...
+
+
+class LogRange(NamedTuple):
+    """The passes `first` to `last` of a log."""
+
+    log: LogFile
+    first: int
+    last: int
+
+
+class History:
+    """The layers of all passes of an analysis, from all its logs."""
+
+    def __init__(self, entries: Sequence[LogRange]) -> None:
+        self._entries = [(entry, _Chunks(entry.log)) for entry in entries]
+        by_depth = {
+            done.depth: done
+            for log, first, last in entries
+            for done in log.passes
+            if first <= done.depth <= last
+        }
+        self.passes: list[PassResult] = [by_depth[depth] for depth in sorted(by_depth)]
+        self.seconds = {
+            depth: seconds
+            for log, first, last in entries
+            for depth, seconds in log.seconds.items()
+            if first <= depth <= last
+        }
+
+    @property
+    def depth(self) -> Depth:
+        """The depth of the last pass, -1 before the first."""
+        return self.passes[-1].depth if self.passes else Depth(-1)
+
+    def layers(
+        self,
+        chunk: Sequence[int] | NDArray[np.int16],
+        depth: Depth | None = None,
+        won: bool | None = None,
+    ) -> Iterator[tuple[LayerChunk, LayerStreams]]:
+        """Yields the layers of some partitions: of all passes, or of one depth or kind alone.
+
+        A layer comes in one piece for each log and chunk that has any of the partitions.
+        """
+        for log, layer_chunks, places in self._layer_chunks(chunk):
+            for found in layer_chunks:
+                if depth in (None, found.depth) and won in (None, found.won):
+                    streams = log.read_chunk(found)
+                    yield found, {p: streams[place] for p, place in places.items()}
+
+    def packed_layers(
+        self, chunk: Sequence[int] | NDArray[np.int16]
+    ) -> Iterator[tuple[LayerChunk, PackedStreams, NDArray[np.int16]]]:
+        """Yields the layers of some partitions as they lie in the logs, in the order of `layers`.
+
+        The array holds the place of each partition's stream, or -1.
+        """
+        for log, layer_chunks, places in self._layer_chunks(chunk):
+            by_partition = np.array(
+                [places.get(Partition(p), -1) for p in map(int, chunk)], np.int16
+            )
+            for found in layer_chunks:
+                yield found, log.read_packed(found), by_partition
+
+    def packed_layer(
+        self, depth: Depth, won: bool
+    ) -> Iterator[tuple[NDArray[np.int16], PackedStreams]]:
+        """Yields one layer as it lies in the logs: partitions, and their streams.
+
+        The layer STALEMATES is of the log that has the first pass.
+        """
+        for (log, first, last), chunks in self._entries:
+            if first <= (0 if depth == STALEMATES else depth) <= last:
+                for partitions in chunks.every():
+                    streams = log.read_packed(LayerChunk(depth, won, 0).at(partitions))
+                    if streams.ends.size:
+                        yield partitions, streams
+
+    def _layer_chunks(
+        self, chunk: Sequence[int] | NDArray[np.int16]
+    ) -> Iterator[tuple[LogFile, list[LayerChunk], dict[Partition, int]]]:
+        """Yields each log with its layer chunks that have any of the partitions, and the places of
+        these partitions in them.
+        """
+        for (log, first, last), chunks in self._entries:
+            for at, places in chunks.of(chunk):
+                selected = [c for c in log.layer_chunks(at) if first <= c.depth <= last]
+                yield log, selected, places
+
+
+EMPTY_HISTORY = History([])
+
+
+class _Chunks:
+    """The chunks into which a log divides the partitions of its worker."""
+
+    def __init__(self, log: LogFile) -> None:
+        identity = json.loads(log.identity)
+        self._partitions: list[Partition] = identity["partitions"]
+        self._together: int = identity["together"]
+        self._order = {p: i for i, p in enumerate(self._partitions)}
+
+    def every(self) -> Iterator[NDArray[np.int16]]:
+        """Yields the partitions of each chunk."""
+        for at in range(0, len(self._partitions), self._together):
+            yield np.array(self._partitions[at : at + self._together], np.int16)
+
+    def of(
+        self, wanted: Sequence[int] | NDArray[np.int16]
+    ) -> Iterator[tuple[Partition, dict[Partition, int]]]:
+        """Yields the chunks that have any of these partitions: the first partition of the chunk,
+        and the place in it of each partition that is wanted.
+        """
+
+        found: dict[Partition, dict[Partition, int]] = {}
+        for p in map(Partition, map(int, wanted)):
+            if p in self._order:
+                chunk, place = divmod(self._order[p], self._together)
+                first = self._partitions[chunk * self._together]
+                found.setdefault(first, {})[p] = place
+        yield from found.items()

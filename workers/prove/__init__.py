@@ -1,0 +1,1 @@
+"""Verification: each value follows from its successors.  Shares no code with `solve`."""

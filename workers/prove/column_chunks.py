@@ -1,0 +1,168 @@
+"""The columns that a table with pawns is verified from: its own, and those of smaller tables.
+
+A chunk holds the values of some consecutive structures, or of a whole table without pawns.  Chunks
+that were read stay in memory as long as there is room; the one that is needed again last goes
+first.
+"""
+
+from array import array
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence, Set
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kingpair.workers.game.metric import CLOCK_LIMIT, Metric
+from kingpair.workers.number_types import Side
+from kingpair.workers.sets.recycled import recycled
+from kingpair.workers.sets.threads import Threads
+from kingpair.workers.table.format import BLOCK, Table
+from kingpair.workers.table.value import DRAW, Values, loss_in, wdl, win_in
+
+KEPT_BYTES = 192 << 20
+CHUNK_ROWS = 1 << 22
+NEVER = 1 << 32
+
+ColumnName = tuple[int, Side, int]
+"""A table by its place in the list, a side to move, and a structure."""
+HeldChunks = tuple[list[ColumnName], list[Values]]
+
+
+class ColumnSource(NamedTuple):
+    """A table whose columns are read, and what its values are to the table that is verified."""
+
+    table: Table
+    seen: Callable[[Values], Values]
+
+
+def as_they_are(values: Values) -> Values:
+    return values
+
+
+class Classes(NamedTuple):
+    """Numbers for the results under the 50-move rule: within its limit, and late."""
+
+    won: int
+    won_late: int
+    lost: int
+    lost_late: int
+
+    def of(self, values: Values) -> Values:
+        won = np.where(values > CLOCK_LIMIT, self.won_late, self.won)
+        lost = np.where(values < loss_in(CLOCK_LIMIT), self.lost_late, self.lost)
+        return np.where(values > 0, won, np.where(values < 0, lost, DRAW)).astype(np.int8)
+
+
+VALUES = Classes(win_in(1), win_in(CLOCK_LIMIT + 1), loss_in(0), loss_in(CLOCK_LIMIT + 1))
+
+
+def seen_after_exit(metric: Metric, classes: Classes = VALUES) -> Callable[[Values], Values]:
+    """The values of a smaller table, as far as they count after a move that leads there.
+
+    If such a move ends the phase, only the result matters, or the result under the 50-move rule.
+    Both fit any type.
+    """
+    if metric.exits_carry_depth:
+        return as_they_are
+    return classes.of if metric.exits_carry_class else wdl
+
+
+class ColumnChunks:
+    """Reads chunks of columns.  Threads share them."""
+
+    def __init__(
+        self, sources: Sequence[ColumnSource], dtype: np.dtype[Any], threads: Threads
+    ) -> None:
+        self._sources, self._dtype = sources, dtype
+        self._readers = [threads.pool(source.table.another_reader) for source in sources]
+        self.together = [_structures_of_a_chunk(source.table) for source in sources]
+        self._kept: OrderedDict[ColumnName, _Chunk] = OrderedDict()
+        self._uses: dict[ColumnName, _Uses] = {}
+        self._lock = Lock()
+
+    def expect(self, needs: Iterable[Set[ColumnName]]) -> None:
+        """Says which chunks will be held together, in order."""
+        for place, names in enumerate(needs):
+            for name in names:
+                self._uses.setdefault(name, _Uses()).add(place)
+
+    def holding(
+        self, names: Set[ColumnName], needed_next: Set[ColumnName] = frozenset()
+    ) -> HeldChunks:
+        """The values of some chunks, which are named by their first structures.
+
+        These, and those that are needed next, stay in memory even beyond the limit.
+        """
+        chunks = sorted(names)
+        return chunks, [self._chunk(chunk, names | needed_next) for chunk in chunks]
+
+    def _chunk(self, name: ColumnName, staying: Set[ColumnName]) -> Values:
+        with self._lock:
+            chunk = self._kept.setdefault(name, _Chunk())
+            self._kept.move_to_end(name)
+            if name in self._uses:
+                self._uses[name].begin()
+        with chunk.lock:
+            if chunk.values is None:
+                self._make_room(staying)
+                chunk.values = self._read(name)
+            return chunk.values
+
+    def _make_room(self, staying: Set[ColumnName]) -> None:
+        """Lets chunks go, of those that are needed equally late the least recently used one first.
+        The next one takes their memory.
+        """
+        with self._lock:
+            held = sum(chunk.bytes for chunk in self._kept.values())
+            going = [name for name in self._kept if name not in staying]
+            for name in sorted(going, key=self._next_use, reverse=True):
+                if held > KEPT_BYTES:
+                    held -= self._kept.pop(name).bytes
+
+    def _next_use(self, name: ColumnName) -> int:
+        return self._uses[name].next if name in self._uses else NEVER
+
+    def _read(self, name: ColumnName) -> Values:
+        number, side, first = name
+        table, seen = self._sources[number]
+        rows = table.index.structure_rows
+        start, stop = first * rows, min((first + self.together[number]) * rows, table.index.rows)
+        found = recycled(stop - start, self._dtype.type)
+        with self._readers[number].lend() as reader:
+            for block in range(start // BLOCK, -(-stop // BLOCK)):
+                at = max(block * BLOCK, start)
+                values = reader.block(block, side)[at - block * BLOCK : stop - block * BLOCK]
+                found[at - start : at - start + len(values)] = seen(values)
+        return found
+
+
+class _Uses:
+    """The places at which a chunk will be held."""
+
+    def __init__(self) -> None:
+        self._places, self._begun = array("I"), 0
+
+    def add(self, place: int) -> None:
+        self._places.append(place)
+
+    def begin(self) -> None:
+        self._begun += 1
+
+    @property
+    def next(self) -> int:
+        return self._places[self._begun] if self._begun < len(self._places) else NEVER
+
+
+class _Chunk:
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.values: Values | None = None
+
+    @property
+    def bytes(self) -> int:
+        return 0 if self.values is None else self.values.nbytes
+
+
+def _structures_of_a_chunk(table: Table) -> int:
+    return max(1, CHUNK_ROWS // table.index.structure_rows)

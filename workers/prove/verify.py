@@ -1,0 +1,242 @@
+"""The proof of a finished table: every value follows by one forward move from proved values.
+
+Each value must agree with the values of its successors:
+
+    win in n      the best move leads to a position lost in n - 1, or takes into a lost one (n = 1)
+    loss in n     every move leads to a won position, the longest of them won in n; captures count 0
+    draw          neither
+
+(metric dtc; in dtm captures count as all other moves.  In dtz both sides' moves count: a loss in n
+leads to one won in n - 1.  A capture counts 1, or 101 if the 50-move rule does not let the position
+after it be won.)  Order the values: wins in n before losses in n before wins in n + 1.
+Each value rests on earlier ones alone.  So if no value up to some place contradicts its successors,
+all of them are true, and a position that no win or loss reaches is a draw.  A table without a
+contradiction is therefore right.  The earliest contradiction is certainly wrong, while a later one
+may rest on a wrong value.  So the earliest is named, of equally early ones that of the lowest row.
+
+Verification reads the finished file.  It checks every byte against a digest, the smaller tables
+against the digests that this table was built on, and counts the positions again.  It plays the
+moves in C++ (kernels/verify.hpp) and shares nothing with the un-move kernels, not even the index.
+verify_structures.py verifies tables with pawns, verify_blocks.py those of Chinese chess.
+proof_parts.py divides the proof of a table without pawns among several workers.
+
+While one king stands still, the moves of the other stay within one of ten walks of at most 58
+partitions.  So only the successors of one walk, an eighth of a column, are in memory at a time.
+Each column is used twice, as the one that is verified and as successors of the other.  A table of
+up to five men stays in memory for this, a larger one is read twice.
+
+Cost: 1 to 3 ns a row and thread for five men, of which 0.3 to 0.8 to read it, and less than to
+build it; twice that for six men.  0.3 GB held for five men, 1.8 GB for six.
+"""
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kingpair.workers import _kernels
+from kingpair.workers.game.chess.material import Material
+from kingpair.workers.game.metric import Metric
+from kingpair.workers.index.king_pairs import TURNED, numbers_of
+from kingpair.workers.number_types import SIDES, Partition, Row, Side, opponent
+from kingpair.workers.prove.capture_keys import (
+    CaptureKeys,
+    Partitions,
+    ValueKeys,
+    partition_jobs,
+    readers_of,
+)
+from kingpair.workers.prove.conclusion import conclude
+from kingpair.workers.prove.recount import PartitionCheck, SideRecount, ValueCounts
+from kingpair.workers.prove.smaller_tables import FindTable, smaller_tables
+from kingpair.workers.prove.verdict import ReportProgress, Verdict
+from kingpair.workers.prove.verify_blocks import BlockVerification
+from kingpair.workers.prove.verify_structures import StructureVerification
+from kingpair.workers.sets.memory import zeros, zeros_in
+from kingpair.workers.sets.threads import Threads
+from kingpair.workers.table.format import COLUMNS, Table
+from kingpair.workers.table.value import Values
+
+NARROW_MAX = 126  # the longest distance in a byte that the verifier can tell from a draw
+KEPT_BYTES = 512 << 20  # the most that the values of a table may take to be kept in memory
+
+
+def verify(
+    table: Table,
+    find: FindTable,
+    threads: Threads,
+    listen: ReportProgress = lambda share: None,
+    scratch: Path | None = None,
+) -> Verdict:
+    """Proves a table, given a way to open the tables that it rests on.
+
+    If `scratch` names a directory, the large arrays for a table without pawns are files there, and
+    no table is kept in memory.
+    Raises DamagedTable, ForeignTable or MissingTableError if the proof cannot begin.
+    """
+    start = time.monotonic()
+    table.check()
+    smaller = smaller_tables(table, find)
+    verification = _verification(table, smaller, threads, listen, scratch)
+    verification.verify_positions()
+    return conclude(table, verification.sides, verification.first_row, start)
+
+
+def _verification(
+    table: Table,
+    smaller: dict[Material, Table],
+    threads: Threads,
+    listen: ReportProgress,
+    scratch: Path | None,
+) -> "Verification | StructureVerification | BlockVerification":
+    if not (table.material.game.frame or table.material.has_pawns):
+        return Verification(table, smaller, threads, listen, scratch)
+    by_parts = BlockVerification if table.material.game.frame else StructureVerification
+    return by_parts(table, smaller, proof_dtype(table, smaller), threads, listen)
+
+
+class Verification:
+    """A table without pawns under verification."""
+
+    def __init__(
+        self,
+        table: Table,
+        smaller: dict[Material, Table],
+        threads: Threads,
+        listen: ReportProgress,
+        scratch: Path | None = None,
+    ) -> None:
+        self._zeros = zeros if scratch is None else partial(zeros_in, scratch)
+        self.table, self.threads, self.material = table, threads, table.material
+        self.listen, self.done = listen, 0  # partitions read or checked
+        self.slots = int(64 ** len(self.material.letters))
+        self.rows = len(COLUMNS) * len(TURNED) * self.slots
+        self.dtype = proof_dtype(table, smaller)
+        self.key = np.dtype(f"u{self.dtype.itemsize}")
+        self.carries_depth = table.metric.exits_carry_depth
+        men = list(zip(self.material.letters, self.material.sides, strict=True))
+        self.kernel = _kernels.Verifier(
+            men, self.carries_depth, _last(men), deeper_by(table.metric)
+        )
+        self.readers = readers_of(table, threads)
+        keeps = scratch is None and self.rows * self.dtype.itemsize <= KEPT_BYTES
+        self._kept: Values | None = zeros(self.rows, self.dtype.type) if keeps else None
+        self._read_already: set[tuple[int, int]] = set()
+        self.begin_recount()
+        self.captures = CaptureKeys(
+            self.material, table.metric, self.kernel, smaller, self.dtype, threads, self._zeros
+        )
+        self._quiet: ValueKeys = np.empty(0, self.key)
+
+    def begin_recount(self) -> None:
+        """Forgets what was counted and found."""
+        self.sides = [SideRecount(1 << 8 * self.dtype.itemsize) for _ in COLUMNS]
+
+    def values(self, pair: Partition, side: Side) -> Values:
+        """The values of a partition, in the kernel's order of men."""
+        if self._kept is None:
+            return self._arranged(pair, side, np.empty(self.slots, self.dtype))
+        at = (side * len(TURNED) + pair) * self.slots
+        here = self._kept[at : at + self.slots]
+        if (pair, side) not in self._read_already:
+            self._arranged(pair, side, here)
+            self._read_already.add((pair, side))
+        return here
+
+    def _arranged(self, pair: Partition, side: Side, out: Values) -> Values:
+        with self.readers.lend() as table:
+            pieces = [rows.astype(self.dtype, copy=False) for rows in table.pieces(pair, side)]
+            self.kernel.arrange(pair, pieces, out)
+        return out
+
+    # ---- all moves ----
+
+    def verify_positions(self) -> None:
+        for mover in SIDES:
+            self._verify_side(mover)
+
+    def _verify_side(self, mover: Side) -> None:
+        """Verifies all positions with one side to move."""
+        self.captures.enter(range(len(TURNED)))
+        walks = _kernels.Verifier.walks(mover)
+        self._make_room(max(map(len, walks)))
+        for walk in walks:
+            self.verify_partitions(mover, walk, walk)
+
+    def verify_partitions(self, mover: Side, pairs: list[int], around: list[int]) -> None:
+        """Verifies the positions of some partitions with one side to move; `around` has them and
+        those that the mover's king can enter from them.
+        """
+        self._make_room(len(around))
+        place = np.full(len(TURNED), -1, np.int16)
+        place[around] = np.arange(len(around))
+        self._read(opponent(mover), around, place, self._quiet)
+        self._tell(len(around))
+        self._check(mover, pairs, place, self._quiet)
+        self._tell(len(pairs))
+
+    def _make_room(self, partitions: int) -> None:
+        """Makes room for the keys of so many partitions."""
+        if self._quiet.size < partitions * self.slots:
+            self._quiet = self._zeros(partitions * self.slots, self.key.type)
+
+    def _tell(self, partitions: int) -> None:
+        """Reports progress.  Each partition is read once and checked once for each side to move."""
+        self.done += partitions
+        self.listen(self.done / (2 * len(COLUMNS) * len(TURNED)))
+
+    def _read(self, side: Side, walk: list[int], place: Partitions, quiet: ValueKeys) -> None:
+        self.captures.enter(walk)
+
+        def job(pairs: Partitions) -> None:
+            for pair in numbers_of(pairs):
+                at = int(place[pair]) * self.slots
+                here = quiet[at : at + self.slots]
+                self.kernel.quiet(pair, side, self.values(pair, side), here, self.captures.of_men)
+
+        self.threads.map(job, partition_jobs(walk, self.slots))
+
+    def _check(self, mover: Side, pairs: list[int], place: Partitions, quiet: ValueKeys) -> None:
+        side = self.sides[mover]
+
+        def job(pairs: Partitions) -> list[tuple[Partition, PartitionCheck, ValueCounts]]:
+            found = []
+            for pair in numbers_of(pairs):
+                tally = np.zeros_like(side.tally)
+                values = self.values(pair, mover)
+                said = self.kernel.check(pair, mover, values, quiet, place, tally)
+                found.append((pair, PartitionCheck(*said), tally))
+            return found
+
+        for found in self.threads.map(job, partition_jobs(pairs, self.slots)):
+            for pair, said, tally in found:
+                side.add(pair, self.slots, said, tally)
+
+    def first_row(self, side: Side, value: int) -> Row:
+        """The first row that holds a position with a side to move and a value."""
+        pair, to_move = Partition(self.sides[side].first_with(value)), SIDES[side]
+        slot = self.kernel.find(pair, to_move, self.values(pair, to_move), value)
+        return Row(pair * self.slots + slot)
+
+
+def deeper_by(metric: Metric) -> int:
+    """By how much a value of a loss is longer than the longest win that it leads to."""
+    return 2 if metric.counts_plies else 1
+
+
+def _last(men: Sequence[tuple[str, int]]) -> int:
+    """The man that the kernel counts last: the last one without a like man, if there is one."""
+    single = [i for i, man in enumerate(men) if men.count(man) == 1]
+    return max(single, default=len(men) - 1)
+
+
+def proof_dtype(table: Table, smaller: dict[Material, Table]) -> np.dtype[Any]:
+    """int8, unless a value of the table, or of a table whose depths count, does not fit."""
+    depths = [int(n) for c in COLUMNS for r in ("win", "loss") for n in table.counts[c][r]]
+    carried = smaller.values() if table.metric.exits_carry_depth else ()
+    wide = any(t.dtype == np.int16 for t in (table, *carried))
+    longest = max(depths, default=0) + deeper_by(table.metric) - 1
+    return np.dtype(np.int16 if wide or longest > NARROW_MAX else np.int8)

@@ -1,0 +1,1 @@
+"""Retrograde analysis: exits, passes, open sets, and the plain reference twin."""

@@ -1,0 +1,292 @@
+"""An analysis that does not hold all of its sets: a pass goes walk by walk.
+
+While one king stands still, the other stays within one of ten *walks* of at most 58 partitions.
+`win` looks at L_{n-1} where the winner's king can have gone, and at open_w of its own partition;
+`lose` looks at W_n and open_w where the loser's king can go, and at open_l of its own partition.
+So a step holds two sets of a walk, a quarter of a bitmap in all:
+
+    step    of a walk, from          of a partition, from and to
+    win     L_{n-1}, the pass log    open_w, its file            W_n, the pass log
+    lose    W_n, the pass log        open_l, its file            L_n, the pass log
+            open_w, its file
+
+The equations, the kernels and what is logged are those of analysis.py, so the table has the same
+bytes.  Instead of its file either open set may be in memory (sets_mode.py).
+
+Cost of a pass: at most three bitmaps read and two written; one each if open_w is in memory.  A walk
+in which nothing was found is not touched.  Memory: two bitmaps of a walk, or one and the open sets
+that are held; the sets of a piece for each thread; and the exits.  The files have no name: an
+analysis that resumes makes its sets again from legality and the log.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kingpair.workers import _kernels
+from kingpair.workers.number_types import Depth, Side, opponent
+from kingpair.workers.passlog.history import EMPTY_HISTORY, History
+from kingpair.workers.passlog.log import LayerChunk
+from kingpair.workers.passlog.writer import PassLog
+from kingpair.workers.sets.domain import Domain
+from kingpair.workers.sets.threads import Chunk, Threads
+from kingpair.workers.solve.exits import Sets
+from kingpair.workers.solve.frontiers import PackedFrontier, StepResult
+from kingpair.workers.solve.layer_reader import LayerReader
+from kingpair.workers.solve.layer_writer import LayerWriter, Streams, packed
+from kingpair.workers.solve.sets_mode import SetsMode
+from kingpair.workers.solve.streamed_freed import FreedLayersMaker, StreamedFreedLayers, Windows
+from kingpair.workers.solve.walked_exits import ExitsByWalk
+from kingpair.workers.solve.walked_sets import SetsByWalk, WalkedSet
+from kingpair.workers.solve.walks import Walk
+
+Tally = NDArray[np.uint64]
+Step = Callable[[Walk, Chunk, Tally, _kernels.Scratch], bool]
+"""Runs a kernel on a piece of a walk.  Returns whether the open set changed in any case."""
+
+
+class StreamedAnalysis:
+    """The state of one colour's analysis on disk, and the steps that carry it on."""
+
+    def __init__(
+        self,
+        domain: Domain,
+        winner: Side,
+        exits: ExitsByWalk,
+        threads: Threads,
+        log: PassLog,
+        scratch: Path,
+        passes_per_move: int = 1,
+        mode: SetsMode = SetsMode.WALKS,
+    ) -> None:
+        self.domain, self.exits, self.log = domain, exits, log
+        self.winner, self.loser = winner, opponent(winner)
+        self._threads, self._behind = threads, passes_per_move
+        self._scratches = threads.scratches(domain)
+        self._history = EMPTY_HISTORY
+        self._layers = LayerReader(EMPTY_HISTORY, log, domain.index.together)
+        self._sets = sets = SetsByWalk(domain, scratch, mode, threads.count)
+        self._walks, self._open_w, self._open_l = sets.walks, sets.open_w, sets.open_l
+        self._found, self._before = sets.window(), sets.window()
+        self._freed: StreamedFreedLayers | None = None
+
+    @property
+    def last_exit(self) -> int:
+        return self.exits.last
+
+    def close(self) -> None:
+        self._sets.close()
+        if self._freed is not None:
+            self._freed.close()
+
+    # ---- the steps ----
+
+    def prepare(self, history: History = EMPTY_HISTORY) -> dict[int, PackedFrontier]:
+        """Makes the open sets as they are after the last pass of a history."""
+        self._history = history
+        self._layers = LayerReader(history, self.log, self.domain.index.together)
+        self._open(self.winner)
+        self._open(self.loser)
+        if self.exits.has_freed:
+            self._freed = self._make_freed_layers()
+        if history.passes:
+            self._replay(self.winner)
+            self._replay(self.loser)
+        return {}
+
+    def lose_at_once(self) -> StepResult:
+        """L_0."""
+        forced: Sets = ()
+
+        def step(walk: Walk, piece: Chunk, tally: Tally, scratch: _kernels.Scratch) -> bool:
+            _kernels.lose_at_once(
+                walk.kernel,
+                piece,
+                self.winner,
+                forced,
+                self._open_w.layer.kernel,
+                self._open_l.layer.kernel,
+                self._found.layer.kernel,
+                self.domain.canonical,
+                tally,
+                scratch,
+            )
+            return False
+
+        def begin(walk: Walk) -> bool:
+            nonlocal forced
+            forced = ()
+            forced = self.exits.of_loser(walk.partitions).forced
+            self._read_open_w(walk)
+            return True
+
+        return self._run(self.loser, begin, step, LayerChunk(Depth(0), False, 0))
+
+    def win(self, depth: Depth, inbound: Sequence[PackedFrontier] = ()) -> StepResult:
+        """W_n."""
+        before = Depth(depth - self._behind)
+        captured: Sets = ()
+
+        def step(walk: Walk, piece: Chunk, tally: Tally, scratch: _kernels.Scratch) -> bool:
+            _kernels.win(
+                walk.kernel,
+                piece,
+                self.winner,
+                captured,
+                self._before.layer.kernel,
+                self._open_w.layer.kernel,
+                self._found.layer.kernel,
+                self.domain.canonical,
+                tally,
+                scratch,
+            )
+            return False
+
+        def begin(walk: Walk) -> bool:
+            nonlocal captured
+            captured = ()  # what is not needed any more goes before more is read
+            captured = self.exits.winning(depth, walk.partitions)
+            return self._restore(before, False, walk) or any(captured)
+
+        return self._run(self.winner, begin, step, LayerChunk(depth, True, 0))
+
+    def lose(self, depth: Depth, inbound: Sequence[PackedFrontier] = ()) -> StepResult:
+        """L_n."""
+
+        def step(walk: Walk, piece: Chunk, tally: Tally, scratch: _kernels.Scratch) -> bool:
+            freed = self._freed is not None and self._freed.load(depth, walk, piece)
+            _kernels.lose(
+                walk.kernel,
+                piece,
+                self.winner,
+                self._before.layer.kernel,
+                self._open_w.layer.kernel,
+                self._open_l.layer.kernel,
+                self._found.layer.kernel,
+                self.domain.canonical,
+                tally,
+                scratch,
+                None if self._freed is None else self._freed.layer.kernel,
+            )
+            if freed and self._freed is not None:
+                self._freed.unload(walk, piece)
+            return freed
+
+        def begin(walk: Walk) -> bool:
+            is_freed = self._freed is not None and self._freed.has_any(depth, walk)
+            if not self._restore(depth, True, walk) and not is_freed:
+                return False
+            self._read_open_w(walk)
+            return True
+
+        return self._run(self.loser, begin, step, LayerChunk(depth, False, 0))
+
+    def _own(self, mover: Side) -> WalkedSet:
+        """The open set of the positions with a side to move."""
+        return self._open_w if mover == self.winner else self._open_l
+
+    def _run(
+        self, mover: Side, begin: Callable[[Walk], bool], step: Step, found: LayerChunk
+    ) -> StepResult:
+        """Runs a step on each walk that `begin` does not find empty, and logs what it found."""
+        open_, counts = self._own(mover), np.zeros(self.domain.index.partitions, np.uint64)
+        log, before = LayerWriter(self.log, self.domain, found), self._sets.disk_use
+        for walk in self._walks[mover]:
+            done = self._run_walk(open_, walk, step) if begin(walk) else []
+            for piece, (tally, streams) in zip(walk.pieces, done, strict=False):
+                counts[piece] = tally
+                log.add(streams)
+            log.flush(walk.partitions)
+        use = self._sets.disk_use.since(before)
+        use = use._replace(seconds=use.seconds / self._threads.count)
+        return StepResult(counts.tolist(), {}, use)
+
+    def _run_walk(self, open_: WalkedSet, walk: Walk, step: Step) -> list[tuple[Tally, Streams]]:
+        """Runs a step on the pieces of a walk.  Returns the counts and the streams of each."""
+
+        def job(piece: Chunk) -> tuple[Tally, Streams]:
+            tally: Tally = np.zeros(len(piece), np.uint64)
+            with take(piece) as taken:
+                with self._scratches.lend() as scratch:
+                    taken.changed = step(walk, piece, tally, scratch)
+                taken.changed |= bool(tally.any())
+            streams = packed(walk.kernel, piece, self._found.layer) if tally.any() else {}
+            self._found.release(walk, piece)
+            return tally, streams
+
+        with open_.pieces(walk) as take:
+            return self._threads.map(job, walk.pieces)
+
+    # ---- windows ----
+
+    def _read_open_w(self, walk: Walk) -> None:
+        self._threads.map(lambda piece: self._open_w.read(walk, piece), walk.pieces)
+
+    def _restore(self, depth: Depth, won: bool, walk: Walk) -> bool:
+        """Reads a layer of the log into the window.  Returns whether the walk has any of it."""
+        layer = self._before.layer
+        self._before.renew(walk)
+
+        def job(piece: Chunk) -> None:
+            for partition, stream in self._layers.streams(depth, won, piece):
+                _kernels.restore(walk.kernel, partition, stream, layer.kernel)
+
+        if depth >= 0:
+            self._threads.map(job, walk.pieces)
+        return bool(layer.live.any())
+
+    # ---- the beginning ----
+
+    def _open(self, mover: Side) -> None:
+        """open = legal - escapes, which the loser alone has."""
+        open_ = self._own(mover)
+        escapes: Sets = ()
+
+        def begin(walk: Walk) -> None:
+            nonlocal escapes
+            escapes = ()
+            if mover == self.loser:
+                escapes = self.exits.of_loser(walk.partitions).escapes
+
+        def prepare(walk: Walk, piece: Chunk) -> None:
+            with self._scratches.lend() as scratch:
+                _kernels.prepare(walk.kernel, piece, mover, escapes, open_.layer.kernel, scratch)
+
+        for walk in self._walks[mover]:
+            begin(walk)
+            self._change(open_, walk, prepare, reads=False)
+
+    def _replay(self, mover: Side) -> None:
+        """Takes what was found in earlier passes out of an open set."""
+        open_, won = self._own(mover), mover == self.winner
+
+        def replay(walk: Walk, piece: Chunk) -> None:
+            if self._freed is not None and not won:
+                self._freed.release(self._history.depth, walk, piece, open_.layer)
+            for _, streams in self._history.layers(piece, won=won):
+                for partition, stream in streams.items():
+                    _kernels.take_out(walk.kernel, partition, stream, open_.layer.kernel)
+
+        for walk in self._walks[mover]:
+            self._change(open_, walk, replay, reads=True)
+
+    def _change(
+        self, open_: WalkedSet, walk: Walk, job: Callable[[Walk, Chunk], None], reads: bool
+    ) -> None:
+        """Changes all pieces of a walk of an open set."""
+
+        def change(piece: Chunk) -> None:
+            with take(piece) as taken:
+                job(walk, piece)
+                taken.changed = True
+
+        with open_.pieces(walk, reads=reads) as take:
+            self._threads.map(change, walk.pieces)
+
+    def _make_freed_layers(self) -> StreamedFreedLayers:
+        log = PassLog(self.log.path.with_suffix(".freed"), {"winner": self.winner})
+        windows = Windows(self._open_l, self._sets.window(), self._found, self._before)
+        maker = FreedLayersMaker(self.domain, self.loser, self.exits, windows, self._scratches, log)
+        return maker.make(self._walks[self.loser], self._threads)

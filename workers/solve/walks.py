@@ -1,0 +1,104 @@
+"""Walks: partitions among which one king moves while the other stands still, and their windows.
+
+The king that stands still is on one of ten squares but for the symmetries of the board, so the
+moves of the other stay within one of ten walks.  Memory for the sets of a walk is a *window*.
+
+A compact walk has its own places for its partitions, so that a small window serves all walks.
+Where a set of all partitions is in memory beside the windows, each partition has the same place in
+every walk; a window then has addresses for all of them, and memory for those of a walk.
+"""
+
+from collections.abc import Iterator, Mapping
+from mmap import MADV_DONTNEED, MADV_HUGEPAGE, MAP_ANONYMOUS, MAP_PRIVATE, PAGESIZE, mmap
+from typing import NamedTuple
+
+import numpy as np
+
+from kingpair.workers import _kernels
+from kingpair.workers.index.king_pairs import KingPairs, numbers_of
+from kingpair.workers.number_types import Partition, Side
+from kingpair.workers.sets.domain import Domain
+from kingpair.workers.sets.memory import Layer
+from kingpair.workers.sets.threads import Chunk
+from kingpair.workers.solve.budget import walk_piece
+from kingpair.workers.solve.set_file import SetFile
+
+HUGE = 2 << 20  # bytes of a huge page
+
+
+class Walk(NamedTuple):
+    """Partitions among which one king moves, as a domain of the kernels with places for them."""
+
+    kernel: _kernels.Domain
+    partitions: Chunk
+    pieces: tuple[Chunk, ...]
+    places: Mapping[Partition, int]
+
+
+class Window:
+    """Memory for a set of any walk.  What is read is kept until another walk takes its place."""
+
+    def __init__(self, partitions: int, rows: int) -> None:
+        self._rows, self._size = rows, rows * 512
+        size = partitions * self._size
+        self._memory = mmap(-1, size + HUGE, flags=MAP_PRIVATE | MAP_ANONYMOUS)
+        if self._size >= HUGE:
+            # Partitions come and go: with small pages each would be half a thousand faults.
+            self._memory.madvise(MADV_HUGEPAGE)
+        self._start = -np.frombuffer(self._memory, np.uint8).ctypes.data % HUGE
+        words = np.frombuffer(self._memory, np.uint64, size // 8, self._start)
+        occupied = np.zeros(partitions * rows, np.uint8)
+        self.layer = Layer(words, occupied, np.zeros(partitions, np.uint32))
+        self._restored: set[int] = set()  # the places that `renew` was last called for
+
+    def clear(self) -> None:
+        self.layer.live[:] = 0
+
+    def renew(self, walk: Walk) -> None:
+        """Empties the window for a walk, and gives back memory for places that it does not have."""
+        places = set(walk.places.values())
+        for place in self._restored - places:
+            self._free(place)
+        self._restored = places
+        self.clear()
+
+    def read(self, file: SetFile, walk: Walk, partitions: Chunk) -> None:
+        for partition in numbers_of(partitions):
+            file.read(partition, self.layer, walk.places[partition])
+
+    def write(self, file: SetFile, walk: Walk, partitions: Chunk) -> None:
+        for partition in numbers_of(partitions):
+            file.write(partition, self.layer, walk.places[partition])
+
+    def release(self, walk: Walk, partitions: Chunk) -> None:
+        """Gives the memory of partitions back to the system.  The set is empty there then."""
+        for place in map(walk.places.__getitem__, numbers_of(partitions)):
+            self._free(place)
+
+    def _free(self, place: int) -> None:
+        self.layer.live[place] = 0
+        self.layer.occupied[place * self._rows : (place + 1) * self._rows] = 0
+        if self._size % PAGESIZE == 0:
+            at = self._start + place * self._size
+            self._memory.madvise(MADV_DONTNEED, at, self._size)
+
+
+def walks(domain: Domain, mover: Side, is_compact: bool = True) -> Iterator[Walk]:
+    """The walks of the king of `mover`: while the other king stands still but for symmetries."""
+    kings = domain.index.kings
+    for partitions in kings.walks(mover):
+        count = len(partitions)
+        of_walk = np.arange(count, dtype=np.int16) if is_compact else partitions
+        places = np.full(len(kings), -1, np.int16)
+        places[partitions] = of_walk
+        yield Walk(
+            _kernel_of(domain, kings, places) if is_compact else domain.kernel,
+            partitions,
+            domain.index.chunks(partitions, walk_piece(domain.index.together)),
+            dict(zip(numbers_of(partitions), of_walk.tolist(), strict=True)),
+        )
+
+
+def _kernel_of(domain: Domain, kings: KingPairs, places: Chunk) -> _kernels.Domain:
+    pieces = domain.material.pieces
+    return _kernels.Domain(pieces, *kings.arrays, places, kings.halved, None)

@@ -1,0 +1,1 @@
+"""The stores of files: directories and object stores behind one interface; atomic files."""

@@ -1,0 +1,1 @@
+"""Studies of whole tables: reports, longest wins, zugzwangs, samples, exports."""

@@ -1,0 +1,118 @@
+"""Exports tables as Syzygy files, a material after the other.
+
+A file gets its name when it is complete.  A material whose two files are there and sound is left
+out, so an export that was interrupted goes on where it stopped.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from kingpair.workers import _kernels
+from kingpair.workers.errors import CannotBuild, DamagedTable, ForeignTable
+from kingpair.workers.game.chess.material import Material
+from kingpair.workers.game.metric import Metric
+from kingpair.workers.store.atomic_file import atomic_file
+from kingpair.workers.store.filesystem import Store
+from kingpair.workers.syzygy.file import SyzygyFile, file_name
+from kingpair.workers.syzygy.layout import CHECKSUM, FileKind
+from kingpair.workers.syzygy.source import Pause, ResultColumns, no_pause
+from kingpair.workers.syzygy.writer import SyzygyWriter
+from kingpair.workers.table.format import Table
+from kingpair.workers.table.key import TableKey
+from kingpair.workers.table.table_store import TableStore
+
+OpenTable = Callable[[Material, Metric], Table]
+FOLDER = "syzygy"
+"""The folder beside tables in which builds write Syzygy files."""
+
+
+class ExportedFile(NamedTuple):
+    """A Syzygy file of a material; `written` is false if it was there already."""
+
+    material: Material
+    path: Path
+    size: int
+    written: bool
+
+
+def export_syzygy(
+    open_table: OpenTable,
+    materials: Iterable[Material],
+    directory: Path,
+    threads: int,
+    *,
+    again: bool = False,
+) -> Iterator[ExportedFile]:
+    """Writes both files of each material; MissingTableError if one of its tables is missing."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CannotBuild(
+            f"cannot write to {directory}: {error.strerror or error}; name another directory"
+        ) from error
+
+    columns = columns_from(open_table)
+    with ThreadPoolExecutor(threads) as pool:
+        for material in materials:
+            columns.keep(key.material for key in TableKey(material, Metric.DTZ).smaller())
+            writer = SyzygyWriter(material, columns, pool)
+            for kind in FileKind:
+                path = directory / file_name(material, kind)
+                written = again or not is_sound(path)
+                if written:
+                    with atomic_file(path) as file:
+                        file.write(writer.file(kind))
+                yield ExportedFile(material, path, path.stat().st_size, written)
+
+
+def beside(material: Material, kind: FileKind) -> str:
+    """The name in a store of a Syzygy file that a build writes."""
+    return f"{FOLDER}/{file_name(material, kind)}"
+
+
+def are_beside(store: Store, material: Material) -> bool:
+    """Whether a build has written both Syzygy files of a material."""
+    return all(store.has(beside(material, kind)) for kind in FileKind)
+
+
+def remove_beside(store: Store, material: Material) -> None:
+    for kind in FileKind:
+        store.remove(beside(material, kind))
+
+
+def write_beside(
+    tables: TableStore, material: Material, threads: int, pause: Pause = no_pause
+) -> None:
+    """Writes both Syzygy files of a material into the store of its table.  A file gets its name
+    when it is complete.  `pause` is called some times a second, and may raise.
+    """
+    columns = columns_from(lambda needed, metric: tables.table(TableKey(needed, metric)), pause)
+    tables.store.make_folder(FOLDER)
+    with ThreadPoolExecutor(threads) as pool:
+        writer = SyzygyWriter(material, columns, pool, pause)
+        for kind in FileKind:
+            name = beside(material, kind)
+            tables.store.local_path(f"{name}.partial").write_bytes(writer.file(kind))
+            tables.store.rename(f"{name}.partial", name)
+
+
+def columns_from(open_table: OpenTable, pause: Pause = no_pause) -> ResultColumns:
+    """The columns of tables that count plies."""
+    return ResultColumns(lambda material: open_table(material, Metric.DTZ), pause)
+
+
+def is_sound(path: Path) -> bool:
+    """Whether there is a Syzygy file whose header and checksum are right."""
+    try:
+        return has_right_checksum(SyzygyFile(path))
+    except (FileNotFoundError, DamagedTable, ForeignTable):
+        return False
+
+
+def has_right_checksum(file: SyzygyFile) -> bool:
+    content, stated = file.data[:-CHECKSUM], file.data[-CHECKSUM:]
+    return _kernels.syzygy_checksum(np.asarray(content)) == stated.tobytes()

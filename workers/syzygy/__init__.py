@@ -1,0 +1,1 @@
+"""Syzygy files: the format, which reader and writer share, and the rules of probing."""

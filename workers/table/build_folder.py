@@ -1,0 +1,168 @@
+"""The folder in which a table is built.  It lies beside the table until that is verified.
+
+    .MATERIAL.METRIC.build/
+        COLOUR.INCARNATION.WORKER.log     the pass log of a worker, for the analysis of one winner
+        part.NUMBER.INCARNATION           a part of the table
+        part.NUMBER.INCARNATION.json      the note of this part (parts.py, level_parts.py)
+
+The names of the files of a level begin with `levelNUMBER.`.
+
+The logs of a worker that has a pawnless table to itself may lie in a directory of its machine
+instead (`local_logs`).  Only that worker reads them, so no byte of them goes through the store:
+
+    written    once, to the disk of the worker's machine; the store has nothing
+    lost       with the machine: another one begins the table again.  A process that replaces the
+               worker on the same machine goes on from them, as does the next build there
+    cleared    by the worker that has published and proved the table
+
+Names carry the incarnation of the workers that write.  So a worker that was replaced but still
+runs overwrites nothing of its replacement.
+"""
+
+import json
+import re
+from contextlib import closing
+from functools import partial
+from typing import NamedTuple
+
+from kingpair.workers.number_types import STRONGER, WEAKER, Side
+from kingpair.workers.passlog.log import LogFile, PassResult
+from kingpair.workers.passlog.writer import PassLog
+from kingpair.workers.store.filesystem import LocalStore, Store
+from kingpair.workers.table.key import TableKey
+
+_COLOURS = {STRONGER: "stronger", WEAKER: "weaker"}
+_LOG = re.compile(r"(stronger|weaker)\.(\d+)\.(\d+)\.log")
+_NOTE = re.compile(r"part\.(\d+)\.(\d+)\.json")
+
+SmallerDigests = dict[str, str]  # names of smaller tables and their digests
+
+
+class LoggedPasses(NamedTuple):
+    """The passes of a winner's analysis that are in the logs, each with the incarnation that
+    committed it; and how many workers each incarnation had.
+    """
+
+    passes: list[tuple[PassResult, int]]
+    workers: dict[int, int]
+
+
+class BuildFolder(NamedTuple):
+    """The build folder of a table in a store, for the table as a whole or for a level of it."""
+
+    store: Store
+    key: TableKey
+    level: int | None = None
+    local_logs: LocalStore | None = None
+
+    @property
+    def name(self) -> str:
+        return self.key.build_folder
+
+    @property
+    def _prefix(self) -> str:
+        return "" if self.level is None else f"level{self.level}."
+
+    def log_name(self, winner: int, incarnation: int, worker: int) -> str:
+        return f"{self.name}/{self._prefix}{_COLOURS[winner]}.{incarnation}.{worker}.log"
+
+    def part_name(self, number: int, incarnation: int) -> str:
+        return f"{self.name}/{self._prefix}part.{number}.{incarnation}"
+
+    def note_name(self, part: str) -> str:
+        return f"{part}.json"
+
+    def noted_parts(self) -> list[tuple[int, int]]:
+        """The number and incarnation of each part that has a note."""
+        found = [_NOTE.fullmatch(name) for name in self._files()]
+        return sorted((int(m[1]), int(m[2])) for m in found if m)
+
+    def new_log(self, name: str, identity: dict[str, object]) -> PassLog:
+        """Begins a log and removes any earlier one of its name."""
+        store = self.store
+        if self.local_logs is not None and identity["workers"] == 1 and self.level is None:
+            store = self.local_logs
+            store.local_path(self.name).mkdir(parents=True, exist_ok=True)
+        store.remove(name)
+        return PassLog(store.local_path(name), identity, partial(store.sync_log, name))
+
+    def read_log(self, name: str) -> LogFile:
+        if self.local_logs is not None and self.local_logs.has(name):
+            return LogFile(self.local_logs.local_path(name))
+        return LogFile(self.store.fetch_log(name))
+
+    def log_identity(self, winner: Side, smaller: SmallerDigests) -> dict[str, object]:
+        """The part of a log's identity that must agree for a build to resume from the log."""
+        return {
+            "material": str(self.key.material),
+            "metric": str(self.key.metric),
+            "winner": winner,
+            "smaller": smaller,
+        } | ({} if self.level is None else {"level": self.level})
+
+    def create(self) -> None:
+        self.store.make_folder(self.name)
+
+    def clear(self) -> None:
+        self.store.remove_folder(self.name)
+        self.clear_local_logs()
+
+    def clear_local_logs(self) -> None:
+        if self.local_logs is not None:
+            self.local_logs.remove_folder(self.name)
+
+    def clear_logs(self) -> None:
+        for log in self._logs():
+            self.store.remove(self.log_name(*log))
+        self.clear_local_logs()
+
+    def last_incarnation(self) -> int:
+        """The last incarnation of which there is a log or a part."""
+        logs = (incarnation for _, incarnation, _ in self._logs())
+        return max((*logs, *(incarnation for _, incarnation in self.noted_parts())), default=0)
+
+    def logged_passes(self, winner: Side, smaller: SmallerDigests) -> LoggedPasses:
+        """The passes that all workers of an incarnation committed.  If a later incarnation
+        committed a pass again, its pass counts.
+        """
+        passes: list[tuple[PassResult, int]] = []
+        workers: dict[int, int] = {}
+        wanted, logs = self.log_identity(winner, smaller), dict[int, list[str]]()
+        for w, incarnation, worker in self._logs():
+            if w == winner:
+                logs.setdefault(incarnation, []).append(self.log_name(w, incarnation, worker))
+        for incarnation, names in logs.items():
+            agreed, count = self._agreed(wanted, names)
+            if count == len(names) and agreed and agreed[0].depth <= len(passes):
+                passes[agreed[0].depth :] = [(done, incarnation) for done in agreed]
+                workers[incarnation] = count
+        return LoggedPasses(passes, workers)
+
+    def _agreed(self, wanted: dict[str, object], logs: list[str]) -> tuple[list[PassResult], int]:
+        """The passes that all workers of an incarnation committed, and how many workers it had."""
+        agreed, count = None, 0
+        for name in logs:
+            with closing(self.read_log(name)) as log:
+                stated = json.loads(log.identity or b"{}")
+                if any(stated.get(key) != value for key, value in wanted.items()):
+                    return [], 0
+                passes = log.sound_passes()
+            agreed = passes if agreed is None else _common(agreed, passes)
+            count = stated["workers"]
+        return agreed or [], count
+
+    def _logs(self) -> list[tuple[int, int, int]]:
+        """The winner, incarnation and worker of each log in the folder."""
+        local = [] if self.local_logs is None else self.local_logs.names(self.name)
+        found = [_LOG.fullmatch(name) for name in {*self._files(), *local}]
+        winners = {colour: winner for winner, colour in _COLOURS.items()}
+        return sorted((winners[m[1]], int(m[2]), int(m[3])) for m in found if m)
+
+    def _files(self) -> list[str]:
+        """The names of the files of this level, without its prefix."""
+        names, prefix = self.store.names(self.name), self._prefix
+        return [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
+
+
+def _common(ours: list[PassResult], theirs: list[PassResult]) -> list[PassResult]:
+    return [a for a, b in zip(ours, theirs, strict=False) if a == b]

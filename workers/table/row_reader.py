@@ -1,0 +1,73 @@
+"""Reads the values of runs, structures and rows out of the blocks of a table."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from kingpair.workers.index.table_index import TableIndex
+from kingpair.workers.number_types import Side
+from kingpair.workers.table.value import Values
+
+BLOCK = 65536
+COLUMNS = ("white", "black")
+
+
+class RowReader(ABC):
+    """Reads any rows through the blocks that hold them, and keeps the blocks it needs again."""
+
+    index: TableIndex
+
+    def __init__(self) -> None:
+        self._shared: dict[tuple[int, int], Values] = {}
+        self._recents: list[tuple[int, Values] | None] = [None] * len(COLUMNS)
+
+    @abstractmethod
+    def block(self, block: int, column: int) -> Values:
+        """The values of a block, checked against its digest."""
+
+    def values(self, run: int, side: Side) -> Values:
+        """The values of a run with `side` (0 stronger, 1 weaker) to move.  Without pawns the runs
+        are the partitions.
+        """
+        pieces = self.pieces(run, side)
+        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+    def pieces(self, run: int, side: Side) -> list[Values]:
+        """The values of a run as one piece of each of its blocks, all of one size."""
+        slots = self.index.slots
+        first, last = run * slots, (run + 1) * slots
+        if slots >= BLOCK:
+            return [self.block(i, side) for i in range(first // BLOCK, last // BLOCK)]
+        start = first // BLOCK * BLOCK
+        return [self._kept(first // BLOCK, side)[first - start : last - start]]
+
+    def rows(self, first: int, stop: int, side: Side) -> Values:
+        """The values of consecutive rows, of whichever blocks they are."""
+        pieces = [
+            self._recent(block, side)[max(first - block * BLOCK, 0) : stop - block * BLOCK]
+            for block in range(first // BLOCK, -(-stop // BLOCK))
+        ]
+        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+    def copy_rows(self, first: int, out: Values, side: Side) -> None:
+        """Writes the values of consecutive rows."""
+        for block in range(first // BLOCK, -(-(first + len(out)) // BLOCK)):
+            at = max(first - block * BLOCK, 0)
+            values = self._recent(block, side)[at : first + len(out) - block * BLOCK]
+            start = block * BLOCK + at - first
+            out[start : start + len(values)] = values
+
+    def _kept(self, block: int, side: Side) -> Values:
+        """A block that many runs share.  Without pawns each is decoded once."""
+        if self.index.structures is not None:
+            return self._recent(block, side)
+        if (block, side) not in self._shared:
+            self._shared[block, side] = self.block(block, side)
+        return self._shared[block, side]
+
+    def _recent(self, block: int, side: Side) -> Values:
+        """A block of which the next rows may need more.  The last one of each column is kept."""
+        recent = self._recents[side]
+        if recent is None or recent[0] != block:
+            recent = self._recents[side] = block, self.block(block, side)
+        return recent[1]

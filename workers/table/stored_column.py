@@ -1,0 +1,82 @@
+"""A column of a table file: its blocks in record batches, as values or in the dense code.
+
+A column decodes a *block* as a whole, which has a digest, or a *page* of it: the rows that a probe
+decodes together.  A page is a block, or in a dense table one code of 4,096 rows.
+"""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kingpair.workers.game.chess.material import Material
+from kingpair.workers.index.material_index import table_index
+from kingpair.workers.number_types import Side
+from kingpair.workers.table.dense import CODED_ROWS, DenseColumn
+from kingpair.workers.table.row_reader import BLOCK
+from kingpair.workers.table.value import Values
+
+
+class StoredColumn:
+    """The values of one column.  Raises errors of Arrow, or ValueError, where bytes are damaged."""
+
+    page_rows = BLOCK
+
+    def __init__(self, reader: pa.ipc.RecordBatchFileReader, material: Material) -> None:
+        self.reader = reader
+        self.dtype: np.dtype[Any] = np.dtype(reader.schema.field(0).type.to_pandas_dtype())
+        self._rows = table_index(material).rows
+        self.blocks = -(-self._rows // BLOCK)
+        self.blocks_of_batch = -(-self.blocks // max(reader.num_record_batches, 1))
+        self._last: tuple[int, Values] | None = None
+
+    def block(self, block: int) -> Values:
+        batch, place = divmod(block, self.blocks_of_batch)
+        values = self._batch(batch)[place * BLOCK : (place + 1) * BLOCK]
+        # A view would keep the whole batch in memory.
+        return values.copy() if self.blocks_of_batch > 1 else values
+
+    def page(self, page: int, rows: int) -> Values:
+        """At least so many of the values of a page, from its first one on."""
+        return self.block(page)
+
+    def _batch(self, batch: int) -> Values:
+        """The values of a record batch.  The last batch is kept if batches have several blocks."""
+        if self._last is not None and self._last[0] == batch:
+            return self._last[1]
+        array = self.reader.get_batch(batch).column(0)
+        array.validate()
+        values: Values = array.to_numpy()
+        if self.blocks_of_batch > 1:
+            self._last = batch, values
+        return values
+
+
+class StoredDenseColumn(StoredColumn):
+    """A column in the dense code.  The checksum of a block's code covers each of its pages."""
+
+    page_rows = CODED_ROWS
+
+    def __init__(
+        self, reader: pa.ipc.RecordBatchFileReader, material: Material, side: Side
+    ) -> None:
+        super().__init__(reader, material)
+        text = reader.schema.metadata[b"kingpair.dense"].decode()
+        self._codec = DenseColumn(text, material, side)
+        self.dtype = self._codec.dtype
+
+    def block(self, block: int) -> Values:
+        return self._codec.decode(*self._group(block))
+
+    def page(self, page: int, rows: int) -> Values:
+        """The values of a page.  Rows without a position are 0."""
+        block, part = divmod(page, BLOCK // CODED_ROWS)
+        return self._codec.decode_part(*self._group(block), part, rows)
+
+    def _group(self, block: int) -> tuple[int, int, bytes]:
+        """The first row of a block, its number of rows, and its code."""
+        batch, place = divmod(block, self.blocks_of_batch)
+        groups = self.reader.get_batch(batch).column(0)
+        groups.validate(full=True)
+        first = block * BLOCK
+        return first, min(BLOCK, self._rows - first), groups[place].as_py()
