@@ -16,6 +16,7 @@ smaller frame.
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 from itertools import combinations, product
+from math import comb, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -67,17 +68,46 @@ class Kept(NamedTuple):
 
 
 class SideFrame:
-    """All placements of one side's frame men; above, one of each pair of mirror images."""
+    """All placements of one side's frame men; above, one of each pair of mirror images.
+
+    They are listed when they are first asked for.  A table is opened with their number alone.
+    """
 
     def __init__(self, advisors: int, elephants: int, upper: bool) -> None:
         self.advisors, self.elephants, self.upper = advisors, elephants, upper
-        self.all = tuple(_placements(advisors, elephants, upper))
-        self.kept = tuple(p for p in self.all if not upper or p <= p.mirrored)
-        number = {placement: i for i, placement in enumerate(self.kept)}
-        self._number = number
 
     def __len__(self) -> int:
-        return len(self.kept)
+        return self._count
+
+    @cached_property
+    def _count(self) -> int:
+        """The number of kept placements, by the king's square: no advisor shares a square with an
+        elephant.
+        """
+        every = symmetric = 0
+        for king in squares_of("K", self.upper):
+            men = [
+                ([s for s in squares_of(letter, self.upper) if s != king], count)
+                for letter, count in (("A", self.advisors), ("B", self.elephants))
+            ]
+            every += prod(comb(len(squares), count) for squares, count in men)
+            if king == mirror(king):
+                symmetric += prod(_symmetric_choices(*each) for each in men)
+        return (every + symmetric) // 2 if self.upper else every
+
+    @cached_property
+    def all(self) -> tuple[SidePlacement, ...]:
+        return tuple(_placements(self.advisors, self.elephants, self.upper))
+
+    @cached_property
+    def kept(self) -> tuple[SidePlacement, ...]:
+        kept = tuple(p for p in self.all if not self.upper or p <= p.mirrored)
+        assert len(kept) == len(self), f"{len(kept)} placements"
+        return kept
+
+    @cached_property
+    def _number(self) -> dict[SidePlacement, int]:
+        return {placement: i for i, placement in enumerate(self.kept)}
 
     def keep(self, placement: SidePlacement) -> Kept:
         found = self._number.get(placement)
@@ -160,6 +190,16 @@ def _padded(rows: Sequence[Sequence[tuple[int, ...]]], fields: int) -> NDArray[n
         for k, entry in enumerate(row):
             out[i, k] = entry
     return out
+
+
+def _symmetric_choices(squares: list[int], count: int) -> int:
+    """The number of ways to choose squares so that the choice is its own mirror image."""
+    middle = sum(square == mirror(square) for square in squares)
+    pairs = (len(squares) - middle) // 2
+    return sum(
+        comb(middle, alone) * comb(pairs, (count - alone) // 2)
+        for alone in range(count % 2, count + 1, 2)
+    )
 
 
 def _placements(advisors: int, elephants: int, upper: bool) -> Iterator[SidePlacement]:
