@@ -1,4 +1,4 @@
-"""Answers about one position, for people and for programs: its result, every move, the best line.
+"""Answers about one position, for people: its result, every move, the best line.
 
 A loss in 0 is the table's way to say that the game, or this phase of it, ends here: mate on the
 board, or nothing but captures into lost tables.  People are told which.
@@ -192,14 +192,6 @@ def _rest(after: Answer, metric: Metric) -> str:
     return f"{rest} {metric.unit}" if metric.counts_plies else rest
 
 
-def probe_json(found: ProbeReport) -> dict[str, Any]:
-    return {
-        **position_json(found.position, found.metric, found.answer),
-        "category": found.category,
-        "options": [_option_json(found, option) for option in found.options],
-    }
-
-
 def position_json(position: Position, metric: Metric, answer: Answer | None) -> dict[str, Any]:
     return {
         "fen": fen(position),
@@ -217,25 +209,13 @@ def answer_json(answer: Answer | None) -> dict[str, Any]:
     return {"result": WDL[answer.wdl], "moves": answer.moves if answer.wdl else None}
 
 
-def _option_json(found: ProbeReport, option: RatedMove) -> dict[str, Any]:
-    material = entered(found.position, option)
-    return {
-        "san": option.san,
-        "uci": option.uci,
-        **answer_json(option.answer),
-        "category": found.by_move[option.uci],
-        "mate": option.mate,
-        "converts_to": None if material is None else str(material),
-    }
-
-
 # ---- line ----
 
 
 def line_text(found: LineReport) -> Iterator[str]:
     yield fen(found.position)
     yield heading(found)
-    for i, phase in enumerate(_phases(found.steps)):
+    for i, phase in enumerate(phases_of(found.steps)):
         start = phase[0]
         material = str(material_of(start.position)[0])
         yield ""
@@ -250,7 +230,7 @@ def line_text(found: LineReport) -> Iterator[str]:
         yield f"{_moves_played(found)} to mate."
 
 
-def _phases(steps: Iterable[LineMove]) -> list[list[LineMove]]:
+def phases_of(steps: Iterable[LineMove]) -> list[list[LineMove]]:
     """Divides the steps into phases of one material; each ends with a conversion."""
     by_men = groupby(steps, key=lambda step: material_of(step.position)[0])
     return [list(phase) for _, phase in by_men]
@@ -278,23 +258,3 @@ def _moves_played(found: LineReport) -> str:
 
 def line_pgn(found: LineReport) -> str:
     return pgn(found.position, [step.option.move for step in found.steps], found.result)
-
-
-def line_json(found: LineReport) -> dict[str, Any]:
-    return {
-        **position_json(found.position, found.metric, found.answer),
-        "category": found.category,
-        "complete": found.missing is None,
-        "claimed": found.claimed,
-        "plies": len(found.steps),
-        "phases": [_phase_json(phase, found.metric) for phase in _phases(found.steps)],
-        "pgn": line_pgn(found),
-    }
-
-
-def _phase_json(phase: list[LineMove], metric: Metric) -> dict[str, Any]:
-    start = phase[0]
-    return {
-        **position_json(start.position, metric, start.answer),
-        "line": [{"san": step.option.san, "uci": step.option.uci} for step in phase],
-    }

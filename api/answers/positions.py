@@ -1,4 +1,4 @@
-"""A position, its moves and its best line as JSON, for the service and its page."""
+"""A position, its moves and its best line as JSON, for the service, its page and `--json`."""
 
 import json
 from functools import lru_cache
@@ -7,12 +7,18 @@ from typing import Any
 from kingpair.api.answers import position_text as answers
 from kingpair.api.answers import syzygy
 from kingpair.api.answers.best_moves import BestMoves
-from kingpair.api.answers.fifty import NEGATED, Category, Known, categories
+from kingpair.api.answers.fifty import NEGATED, Category, Known, LaterPhases, categories
 from kingpair.api.answers.inferred import inferred
-from kingpair.api.answers.position_text import WDL, answer_json, position_json
+from kingpair.api.answers.position_text import (
+    WDL,
+    LineReport,
+    answer_json,
+    phases_of,
+    position_json,
+)
 from kingpair.workers.ask.answer import Answer, Answers
-from kingpair.workers.ask.play import RatedMove, rated_moves_of
-from kingpair.workers.ask.position_report import PositionFacts, PositionReport
+from kingpair.workers.ask.play import LineMove, RatedMove, rated_moves_of
+from kingpair.workers.ask.position_report import PositionFacts, PositionReport, report_position
 from kingpair.workers.ask.probe import Tablebase
 from kingpair.workers.errors import MissingTableError
 from kingpair.workers.game.chess.position import Position, material_of
@@ -53,6 +59,14 @@ def probed(tablebase: Tablebase, found: PositionReport, metric: Metric, phases: 
     }
 
 
+def probed_alone(tablebase: Tablebase, position: Position, metric: Metric) -> Json:
+    """The same without a service; MissingTableError if neither a table nor a file answers."""
+    if tablebase.get_syzygy(position) is None:
+        tablebase.probe(position, metric)
+    found = report_position(tablebase, position)
+    return probed(tablebase, found, metric, LaterPhases(tablebase).of)
+
+
 def _missing(tablebase: Tablebase, here: PositionFacts, metric: Metric) -> str | None:
     if here.by(metric) is not None:
         return None
@@ -72,6 +86,7 @@ def _option(option: RatedMove, after: PositionFacts, category: Category) -> Json
         "uci": option.uci,
         "san": option.san,
         **value,
+        **syzygy.answer_fields(after),
         "category": category,
         "mate": option.mate,
         "converts_to": converts,
@@ -102,26 +117,41 @@ def line(
     metric: Metric,
     until_claim: bool = False,
 ) -> Json:
-    """The best moves of both sides, as far as the tables reach; `missing` says what ended them.
+    """The best line; the moves that the service has found before are not looked for again."""
+    moves = best.line(position, metric)
+    return line_json(answers.line(tablebase, position, metric, until_claim, moves))
 
-    `until_claim` ends the line where a draw can be claimed, and `claimed` says that it did.
+
+def line_json(found: LineReport) -> Json:
+    """The best moves of both sides, as far as the tables reach; `missing` says what ended them, and
+    `claimed` whether they end where a draw can be claimed.
+
+    `phases` has the same moves, divided where a capture leads into another material.
     """
-    found = answers.line(tablebase, position, metric, until_claim, best.line(position, metric))
     missing = found.missing
     return {
-        "fen": fen(position),
-        "metric": metric,
-        **answer_json(found.answer),
+        **position_json(found.position, found.metric, found.answer),
+        "category": found.category,
         "complete": missing is None,
         "missing": None if missing is None else str(missing),
         "claimed": found.claimed,
+        "plies": len(found.steps),
         "line": [
-            {
-                "uci": step.option.uci,
-                "san": step.option.san,
-                "fen": fen(play(step.position, step.option.move)),
-            }
+            {**_move(step), "fen": fen(play(step.position, step.option.move))}
             for step in found.steps
         ],
+        "phases": [_phase(phase, found.metric) for phase in phases_of(found.steps)],
         "pgn": answers.line_pgn(found),
     }
+
+
+def _phase(phase: list[LineMove], metric: Metric) -> Json:
+    start = phase[0]
+    return {
+        **position_json(start.position, metric, start.answer),
+        "line": [_move(step) for step in phase],
+    }
+
+
+def _move(step: LineMove) -> Json:
+    return {"uci": step.option.uci, "san": step.option.san}

@@ -17,7 +17,6 @@ from kingpair.workers.game.rules import fen
 if TYPE_CHECKING:
     from kingpair.workers.syzygy.distance import SyzygyAnswer
 
-WDL = {1: "win", 0: "draw", -1: "loss"}
 _WORDS = {
     Category.WIN: "wins",
     Category.MAYBE_WIN: "wins, or draws under the 50-move rule",
@@ -109,37 +108,3 @@ def _row(move: SyzygyMove) -> tuple[str, str, str]:
 
 def _name(colour: Colour) -> str:
     return colour.name.title()
-
-
-# ---- JSON ----
-
-
-def probe_json(found: SyzygyReport) -> dict[str, Any]:
-    """As the JSON of a table's answer, with the distance to zeroing."""
-    return {
-        "fen": fen(found.position),
-        "material": str(material_of(found.position)[0]),
-        "metric": None,
-        "to_move": found.position.turn.name.lower(),
-        "result": WDL[found.answer.sign],
-        "moves": None,
-        "dtz": found.answer.dtz,
-        "precise_dtz": found.answer.dtz if found.answer.is_exact else None,
-        "category": found.category,
-        "options": [_move_json(move) for move in found.moves],
-    }
-
-
-def _move_json(move: SyzygyMove) -> dict[str, Any]:
-    facts = move.facts
-    converts = str(material_of(facts.after.position)[0]) if facts.conversion else None
-    return {
-        "san": facts.san,
-        "uci": facts.uci,
-        "result": None if facts.after.wdl is None else WDL[-facts.after.wdl],
-        "moves": None,
-        **answer_fields(facts.after),
-        "category": move.category,
-        "mate": facts.after.mate,
-        "converts_to": converts,
-    }

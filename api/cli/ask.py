@@ -5,7 +5,7 @@ Each imports what it needs when it runs, so that help and errors come at once.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,6 +22,10 @@ from kingpair.api.cli.options import (
     say,
 )
 from kingpair.workers.game.metric import Metric
+
+if TYPE_CHECKING:
+    from kingpair.workers.ask.probe import Tablebase
+    from kingpair.workers.game.chess.position import Position
 
 
 def probe(
@@ -44,17 +48,24 @@ def probe(
       kingpair probe 8/8/8/8/Q7/5k2/8/K3r3 w --json
       kingpair probe 8/8/8/8/Q7/5k2/8/K3r3 w --syzygy /data/syzygy
     """
-    from kingpair.api.answers import position_text as answers
-    from kingpair.api.answers import syzygy as by_syzygy
     from kingpair.workers.game.rules import parse_fen
 
     position = parse_fen(arguments.fen_of(fen))
     with opened(arguments.settings(context, tables=tables, syzygy=syzygy)) as tablebase:
-        if (other := by_syzygy.probed_by_file(tablebase, position)) is not None:
-            say(by_syzygy.probe_text(other), by_syzygy.probe_json(other), as_json)
-            return
-        found = answers.probed(tablebase, position, metric)
-    say(answers.probe_text(found), answers.probe_json(found), as_json)
+        if as_json:
+            from kingpair.api.answers import positions
+
+            say((), positions.probed_alone(tablebase, position, metric), as_json)
+        else:
+            say(_probe_text(tablebase, position, metric), None, as_json)
+
+
+def _probe_text(tablebase: "Tablebase", position: "Position", metric: Metric) -> Iterator[str]:
+    from kingpair.api.answers import position_text, syzygy
+
+    if (by_file := syzygy.probed_by_file(tablebase, position)) is not None:
+        return syzygy.probe_text(by_file)
+    return position_text.probe_text(position_text.probed(tablebase, position, metric))
 
 
 def line(
@@ -78,16 +89,16 @@ def line(
       kingpair line 8/8/8/8/Q7/5k2/8/K3r3 w --pgn > line.pgn
       kingpair line "8/8/8/8/Q7/5k2/8/K3r3 w - - 70 90" --until-claim
     """
-    from kingpair.api.answers import position_text as answers
+    from kingpair.api.answers import position_text, positions
     from kingpair.workers.game.rules import parse_fen
 
     position = parse_fen(arguments.fen_of(fen))
     with opened(arguments.settings(context, tables=tables)) as tablebase:
-        found = answers.line(tablebase, position, metric, until_claim)
+        found = position_text.line(tablebase, position, metric, until_claim)
     if pgn and not as_json:
-        typer.echo(answers.line_pgn(found), nl=False)
+        typer.echo(position_text.line_pgn(found), nl=False)
     else:
-        say(answers.line_text(found), answers.line_json(found), as_json)
+        say(position_text.line_text(found), positions.line_json(found), as_json)
     if found.missing is not None:
         raise found.missing
 

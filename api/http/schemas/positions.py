@@ -10,7 +10,9 @@ from kingpair.workers.game.metric import Metric
 
 Result = Literal["win", "draw", "loss"]
 Side = Literal["white", "black"]
+BY_CLOCK = "The result under the fifty-move rule, by the half-move clock of the FEN."
 NOT_KNOWN = "Null where no table decides it."
+BY_SYZYGY = "By a Syzygy file: plies to zeroing; the true number may be one more."
 
 
 class Value(Model):
@@ -25,25 +27,28 @@ class MoveValue(Value):
 
     uci: str
     san: str
+    dtz: int | None = Field(description=BY_SYZYGY)
+    precise_dtz: int | None = Field(description="The same where it is exact.")
     category: Category
     mate: bool
     converts_to: str | None = Field(description="The material that a capture leads to.")
     fen: str = Field(description="The position after the move.")
 
 
-class Probe(Value):
-    """A position, its value, and its moves, best first."""
+class ValuedPosition(Value):
+    """A position and its value."""
 
     fen: str
     material: str
     metric: Metric
     to_move: Side
-    category: Category = Field(
-        description="The result under the fifty-move rule, by the half-move clock of the FEN."
-    )
-    dtz: int | None = Field(
-        description="By a Syzygy file: plies to zeroing; the true number may be one more."
-    )
+
+
+class Probe(ValuedPosition):
+    """A position, its value, and its moves, best first."""
+
+    category: Category = Field(description=BY_CLOCK)
+    dtz: int | None = Field(description=BY_SYZYGY)
     precise_dtz: int | None = Field(description="The same where it is exact.")
     missing: str | None = Field(description="Which table is missing, and how to build it.")
     check: bool
@@ -60,21 +65,31 @@ class BatchValues(Model):
     values: list[Value]
 
 
-class LineStep(Model):
+class NamedMove(Model):
     uci: str
     san: str
-    fen: str
 
 
-class BestLine(Value):
+class LineStep(NamedMove):
+    fen: str = Field(description="The position after the move.")
+
+
+class Phase(ValuedPosition):
+    """The moves of a line that are played with the same men, to the capture that ends them."""
+
+    line: list[NamedMove]
+
+
+class BestLine(ValuedPosition):
     """The best moves of both sides."""
 
-    fen: str
-    metric: Metric
+    category: Category = Field(description=BY_CLOCK)
     complete: bool = Field(description="Whether no table was missing on the way.")
     missing: str | None
     claimed: bool = Field(description="Whether the line was ended where a draw can be claimed.")
+    plies: int
     line: list[LineStep]
+    phases: list[Phase]
     pgn: str
 
 

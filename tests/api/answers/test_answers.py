@@ -41,9 +41,12 @@ def test_a_probe_shows_every_legal_move_best_first(tables: Path) -> None:
         "uci": "f3g2",
         "result": "draw",
         "moves": None,
+        "dtz": None,
+        "precise_dtz": None,
         "category": "draw",
         "mate": False,
         "converts_to": "KvK",
+        "fen": "8/8/8/8/8/8/6k1/K7 w - - 0 2",
     }
     assert [o["moves"] for o in found["options"][1:]] == [9, 6]
     assert {o["uci"] for o in found["options"]} == {m.uci() for m in chess.Board(DRAWN).legal_moves}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from services import client_of, got, refused
 from starlette.testclient import TestClient
 
-from kingpair.api.answers.position_text import probe_json, probed
+from kingpair.api.answers.positions import probed_alone
 from kingpair.workers.ask.probe import Tablebase, open_tablebase
 from kingpair.workers.game.chess.fen import parse_fen
 from kingpair.workers.game.metric import Metric
@@ -42,12 +42,11 @@ def test_the_service_says_what_the_command_says(
     for _ in range(25):
         board = scattered(name, chance)
         found = got(client, "/api/v1/probe", fen=board.fen())
-        said = probe_json(probed(tablebase, parse_fen(board.fen()), Metric.DTC))
+        assert found == probed_alone(tablebase, parse_fen(board.fen()), Metric.DTC)
         for option in found["options"]:
             after = board.copy()
             after.push_uci(option["uci"])
-            assert option.pop("fen") == after.fen(en_passant="legal")
-        assert said.items() <= found.items()
+            assert option["fen"] == after.fen(en_passant="legal")
         assert found["missing"] is None
         assert found["checkmate"] == board.is_checkmate()
         assert found["check"] == board.is_check()
@@ -86,6 +85,11 @@ def test_a_line_is_played_to_mate(client: TestClient) -> None:
         assert step["fen"] == board.fen(en_passant="legal")
     assert board.is_checkmate()
     assert found["complete"]
+    phases = found["phases"]
+    assert [phase["material"] for phase in phases] == ["KQvKR", "KQvK"]
+    played = [step["uci"] for phase in phases for step in phase["line"]]
+    assert played == [step["uci"] for step in found["line"]]
+    assert found["plies"] == len(played)
     assert found["pgn"].rstrip().endswith("1-0")
 
 
