@@ -156,6 +156,26 @@ def test_every_block_says_what_it_is() -> None:
     assert {block.language for block in BLOCKS} <= LANGUAGES
 
 
+@pytest.fixture(scope="module")
+def run_here() -> set[Block]:
+    """The blocks that this process has run."""
+    return set()
+
+
+@pytest.fixture
+def after_others(
+    request: pytest.FixtureRequest, block: Block, command: Path, run_here: set[Block]
+) -> None:
+    """Runs the earlier commands of the page that another process of the tests has taken."""
+    if block.page == README:
+        for earlier in RUN[: RUN.index(block)]:
+            if earlier.language == "sh" and earlier not in run_here:
+                printed(earlier.text, request.getfixturevalue("nothing"), command)
+                run_here.add(earlier)
+        run_here.add(block)
+
+
+@pytest.mark.usefixtures("after_others")
 @pytest.mark.parametrize("block", RUN, ids=names(RUN))
 def test_examples_print_what_the_page_shows(
     block: Block, place: Path, script: str, command: Path, monkeypatch: pytest.MonkeyPatch
