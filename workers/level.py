@@ -9,7 +9,7 @@ A level is a domain of its own.  Its workers do what all workers do (worker.py),
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ from kingpair.workers.solve.open_sets import OpenSets
 from kingpair.workers.solve.zeroing import Zeroing, ZeroingInflows, zeroing
 from kingpair.workers.table.build_folder import BuildFolder
 from kingpair.workers.table.format import Table
-from kingpair.workers.table.key import DomainKey, TableKey
+from kingpair.workers.table.key import TableKey
 from kingpair.workers.table.level_joining import join_levels
 from kingpair.workers.table.level_parts import write_level_part
 from kingpair.workers.table.pass_logs import PassLogs, Written
@@ -43,15 +43,12 @@ from kingpair.workers.table.table_store import TableStore
 from kingpair.workers.worker import TableWorker, Worker
 
 
-class LevelAddress(Protocol):
-    """A level below: its domain's name, where its passes are logged, and who wrote its parts."""
+class LowerLevel(NamedTuple):
+    """A level below: its number, where its passes are logged, and who wrote its parts."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def logs(self) -> Sequence[tuple[Side, Written]]: ...
-    @property
-    def parts(self) -> Sequence[tuple[int, int]]: ...
+    level: int
+    logs: Sequence[tuple[Side, Written]]
+    parts: Sequence[tuple[int, int]]
 
 
 class LevelWorker(Worker):
@@ -61,7 +58,7 @@ class LevelWorker(Worker):
         self,
         key: TableKey,
         level: int,
-        below: Sequence[LevelAddress],
+        below: Sequence[LowerLevel],
         owners: Sequence[int],
         number: int,
         incarnation: int,
@@ -110,12 +107,10 @@ class LevelWorker(Worker):
         found = {}
         try:
             for below in self._below:
-                level = DomainKey.parse(below.name).level
-                assert level is not None, f"{below.name} is no level"
-                folder = self._store.build_folder(self.key, level)
+                folder = self._store.build_folder(self.key, below.level)
                 logs = PassLogs(folder, self._identity.smaller)
                 self._level_logs.append(logs)
-                found[self._level - level] = logs.histories(below.logs)
+                found[self._level - below.level] = logs.histories(below.logs)
         except DamagedLog as damage:
             damage.is_below = True
             raise
@@ -170,7 +165,7 @@ class TableJoiner(TableWorker):
     def __init__(
         self,
         key: TableKey,
-        below: Sequence[LevelAddress],
+        below: Sequence[LowerLevel],
         incarnation: int,
         store: TableStore,
         threads: Threads,
@@ -181,9 +176,7 @@ class TableJoiner(TableWorker):
 
     def publish(self, parts: Sequence[int], written: Sequence[Any]) -> tuple[int, str]:
         """Joins the parts of all levels, and gives the table its name; its bytes and digest."""
-        levels = sorted(
-            (DomainKey.parse(below.name).level or 0, below.parts) for below in self._below
-        )
+        levels = sorted((below.level, below.parts) for below in self._below)
         folders = [(self._store.build_folder(self.key, level), of) for level, of in levels]
         joined = self._folder.part_name(0, self.incarnation)
         join_levels(

@@ -7,13 +7,14 @@ from typing import NamedTuple
 from kingpair.coordinator.journal.build_records import BuildRecord, BuildRecords
 from kingpair.coordinator.machine.state import State
 from kingpair.workers.errors import BadRequest
+from kingpair.workers.game.chess.material import Material
 
 
 class BuildFilter(NamedTuple):
     """Selects builds by state and material, and limits the length of a page."""
 
     states: frozenset[State]
-    material: str | None
+    material: Material | None
     limit: int
 
 
@@ -33,7 +34,7 @@ def _fits(build: BuildRecord, wanted: BuildFilter) -> bool:
     if wanted.material is None:
         return True
     built = {domain.material for domain in build.domains.values()}
-    return wanted.material in built.union(map(str, build.spec.materials))
+    return wanted.material in built.union(build.spec.materials)
 
 
 def cursor_of(number: int) -> str:

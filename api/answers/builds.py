@@ -86,8 +86,8 @@ def details(records: BuildRecords, build: BuildRecord, left: Left | None) -> Jso
     return summary(records, build, left) | {
         "waves": [
             {
-                "men": build.domains[wave[0]].men,
-                "pawns": build.domains[wave[0]].pawns,
+                "men": build.domains[wave[0]].wave[0],
+                "pawns": build.domains[wave[0]].wave[1],
                 "materials": [_material(build.domains[key]) for key in wave],
             }
             for wave in build.waves
@@ -102,7 +102,7 @@ def details(records: BuildRecords, build: BuildRecord, left: Left | None) -> Jso
 def _material(domain: DomainRecord) -> Json:
     longest = {side: domain.longest().get(number, 0) for number, side in enumerate(COLUMNS)}
     return {
-        "material": domain.material,
+        "material": str(domain.material),
         "metric": domain.metric,
         "state": domain.state,
         "bytes": domain.bytes,
@@ -144,11 +144,10 @@ def _pass(pass_: PassRecord) -> Json:
 
 
 @cache
-def positions(material: str) -> int:
+def positions(material: Material) -> int:
     """The placements of the men with either side to move, like men alike; some are illegal."""
-    found = Material.parse(material)
-    alike = (Counter(men).values() for men in (found.stronger, found.weaker))
-    return 2 * rows_of(found) // prod(factorial(n) for counts in alike for n in counts)
+    alike = (Counter(men).values() for men in (material.stronger, material.weaker))
+    return 2 * rows_of(material) // prod(factorial(n) for counts in alike for n in counts)
 
 
 def _progress(build: BuildRecord, left: Left | None) -> Json:
@@ -207,7 +206,7 @@ def _said(records: BuildRecords, build: BuildRecord, row: Row) -> Iterator[tuple
             yield "hitch", {"what": what, "reason": reason}
         case WavesPlanned():
             for metric in build.spec.metrics:
-                yield "planned", plan_told(row.record, str(metric))
+                yield "planned", plan_told(row.record, metric)
         case PassCommitted():
             yield "pass", _committed(row.record, records.pass_of(row))
         case Assigned(domain, shares=shares):
@@ -225,14 +224,14 @@ def _said(records: BuildRecords, build: BuildRecord, row: Row) -> Iterator[tuple
             yield _state(domain, "done", _at_the_end(build, domain))
 
 
-def _named(domain: str) -> Json:
-    (material, metric), level = DomainKey.parse(domain)
+def _named(key: DomainKey) -> Json:
+    (material, metric), level = key
     levels = {} if level is None else {"level": level}
     return {"material": str(material), "metric": str(metric), **levels}
 
 
 def _state(domain: str, state: str, more: Json | None = None) -> tuple[str, Json]:
-    return "material", {**_named(domain), "state": state, **(more or {})}
+    return "material", {**_named(DomainKey.parse(domain)), "state": state, **(more or {})}
 
 
 def _at_the_end(build: BuildRecord, domain: str) -> Json:
@@ -252,12 +251,12 @@ def _committed(record: PassCommitted, pass_: PassRecord | None) -> Json:
     found = pass_ or PassRecord(
         0, record.winner, record.depth, won, lost, record.exchanged, 0, 0, 0, disk=record.disk
     )
-    named = _named(record.domain)
+    key = DomainKey.parse(record.domain)
     return {
-        **named,
+        **_named(key),
         **_pass(found),
         "decided": found.decided if pass_ else None,
-        "positions": positions(named["material"]),
+        "positions": positions(key.table.material),
         "cells": {"won": record.won, "lost": record.lost},
     }
 

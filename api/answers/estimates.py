@@ -1,6 +1,7 @@
 """Estimates of planned builds, and how they fit a cluster, as text and as JSON."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import starmap
 from typing import Any, NamedTuple
 
 from kingpair.api.answers.levels import level_lines, levels_json
@@ -11,9 +12,9 @@ from kingpair.coordinator.plan.amounts import amount as size
 from kingpair.coordinator.plan.domains import Node
 from kingpair.coordinator.plan.estimate import Estimate
 from kingpair.coordinator.plan.sets_on_disk import disk_traffic
+from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.solve.sets_mode import SetsMode
-from kingpair.workers.table.key import TableKey
 
 
 def disk(estimates: Sequence[Estimate]) -> int:
@@ -128,38 +129,34 @@ def seconds_json(pace: Pace, work: float) -> list[float]:
     return [round(seconds, 1) for seconds in pace.range_of(work)]
 
 
-def rooms_text(nodes: Sequence[Node], rooms: Sequence[NodeFit]) -> Iterator[str]:
+def rooms_text(nodes: Sequence[Node], rooms: Mapping[Material, NodeFit]) -> Iterator[str]:
     """The room of a cluster, and by how much it falls short."""
     head = ("material", "nodes", "memory a node", "it has", "short of")
-    yield from columns([head, *map(_room_row, rooms)], "<>>>>")
+    yield from columns([head, *starmap(_room_row, rooms.items())], "<>>>>")
     yield ""
     cores, memory = sum(n.cores for n in nodes), sum(n.memory for n in nodes)
     yield f"{count(len(nodes), 'node')}, {count(cores, 'core')}, {size(memory)} for workers;"
-    short = [_material_of(room) for room in rooms if room.short]
+    short = [str(material) for material, room in rooms.items() if room.short]
     yield f"too small for {', '.join(short)}." if short else "all of it fits."
 
 
-def _room_row(room: NodeFit) -> tuple[str, ...]:
+def _room_row(material: Material, room: NodeFit) -> tuple[str, ...]:
     lacks = size(room.short) if room.short else "-"
-    return _material_of(room), str(room.workers), size(room.needed), size(room.there), lacks
+    return str(material), str(room.workers), size(room.needed), size(room.there), lacks
 
 
-def rooms_json(nodes: Sequence[Node], rooms: Sequence[NodeFit]) -> dict[str, Any]:
+def rooms_json(nodes: Sequence[Node], rooms: Mapping[Material, NodeFit]) -> dict[str, Any]:
     return {
         "nodes": [{"name": n.name, "cores": n.cores, "memory": n.memory} for n in nodes],
-        "fits": not any(room.short for room in rooms),
+        "fits": not any(room.short for room in rooms.values()),
         "materials": [
             {
-                "material": _material_of(room),
+                "material": str(material),
                 "nodes": room.workers,
                 "memory": room.needed,
                 "there": room.there,
                 "short": room.short,
             }
-            for room in rooms
+            for material, room in rooms.items()
         ],
     }
-
-
-def _material_of(room: NodeFit) -> str:
-    return str(TableKey.parse(room.name).material)

@@ -17,6 +17,7 @@ from kingpair.coordinator.plan.workload import work_by_team
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.chess.waves import is_buildable
 from kingpair.workers.game.metric import Metric
+from kingpair.workers.table.key import TableKey
 
 NODES = (1, 4, 16)
 _ANY_MEMORY = 1 << 62
@@ -38,8 +39,8 @@ def shared(material: Material, metric: Metric, cores: int) -> list[Shared]:
     found = []
     for number in NODES:
         nodes = [Node(f"node{i}", cores, _ANY_MEMORY) for i in range(number)]
-        (room,) = rooms([material], metric, nodes)
-        work = work_by_team(str(material), str(metric), room.workers)
+        room = rooms([material], metric, nodes)[material]
+        work = work_by_team(TableKey(material, metric), room.workers)
         memory = max(room.needed, proof_memory(material, cores))
         found.append(Shared(number, room.workers, memory, work))
     return found

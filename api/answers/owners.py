@@ -19,7 +19,7 @@ def owners_told(domain: DomainRecord) -> dict[str, Any]:
     owners = cut(king_pairs, domain.proportions or (1,) * count) if is_shared else ()
     sent = {(a, b): count for a, b, count in domain.sent}
     return {
-        "material": domain.material,
+        "material": str(domain.material),
         "metric": str(domain.metric),
         "shares": shares_told(domain.shares if is_shared else ()),
         "owners": list(owners),

@@ -114,7 +114,7 @@ def rows_of_plan(spec: BuildSpec, out: Path, threads: int) -> list[PlanRow]:
 
 
 def _work(spec: BuildSpec, key: TableKey) -> float:
-    return sum(work_under(spec, str(key.material), str(key.metric)))
+    return sum(work_under(spec, key))
 
 
 def _there(spec: BuildSpec, out: Path) -> set[TableKey]:

@@ -18,7 +18,6 @@ from kingpair.coordinator.machine.records import SetBack, WavesPlanned
 from kingpair.coordinator.plan.amounts import amount as size
 from kingpair.workers.number_types import STRONGER, Side
 from kingpair.workers.store.filesystem import printable
-from kingpair.workers.table.key import DomainKey
 
 _BARS = "▁▂▃▄▅▆▇█"
 _TREND = 24
@@ -33,7 +32,7 @@ def wave_number(build: BuildRecord) -> int:
 def name_of(build: BuildRecord, domain: DomainRecord) -> str:
     """Returns the name of a domain, with its metric only if the build has several."""
     several = len(build.spec.metrics) > 1
-    return f"{domain.material}.{domain.metric}" if several else domain.material
+    return str(domain.key.table if several else domain.material)
 
 
 def counted(build: BuildRecord, number: int) -> str:
@@ -96,9 +95,10 @@ def planned_lines(plan: WavesPlanned) -> Iterator[str]:
 
 
 def set_back_line(build: BuildRecord, record: SetBack) -> str:
-    key = DomainKey.parse(record.domain)
-    level = "" if key.level is None else f" level {key.level + 1}"
-    name = f"{name_of(build, build.domains[str(key.table)])}{level}"
+    domain = build.record_of(record.domain)
+    assert domain is not None, f"{record.domain} is not in the plan"
+    level = "" if domain.level is None else f" level {domain.level + 1}"
+    name = f"{name_of(build, domain)}{level}"
     return f"  {name:<7}  set back to its last committed pass: {record.reason}"
 
 
@@ -107,8 +107,9 @@ def wave_line(build: BuildRecord) -> str:
     wave = waves[number - 1]
     first = build.domains[wave[0]]
     which = f"wave {number} of {len(waves)}"
-    with_pawns = f", {count(first.pawns, 'pawn')}" if first.pawns else ""
-    return f"{which}: {counted(build, len(wave))} of {count(first.men, 'man')}{with_pawns}"
+    men, pawns = first.wave
+    with_pawns = f", {count(pawns, 'pawn')}" if pawns else ""
+    return f"{which}: {counted(build, len(wave))} of {count(men, 'man')}{with_pawns}"
 
 
 def summary(build: BuildRecord, out: Path, now: float) -> str:

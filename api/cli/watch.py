@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kingpair.api.answers.plan_event import planned_materials
 from kingpair.api.answers.progress import (
     planned_lines,
     published_line,
@@ -23,6 +24,7 @@ from kingpair.api.answers.progress import (
 from kingpair.api.machine_pace import note_pace, stored_pace
 from kingpair.coordinator.journal.build_records import BuildRecord
 from kingpair.coordinator.journal.countdown import Countdown
+from kingpair.coordinator.journal.domain_record import DomainRecord
 from kingpair.coordinator.journal.rows import Listener, Row
 from kingpair.coordinator.machine.records import (
     Assigned,
@@ -39,7 +41,6 @@ from kingpair.coordinator.plan.build_spec import BuildSpec
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.table.directory import open_metadata
 from kingpair.workers.table.format import COLUMNS
-from kingpair.workers.table.key import DomainKey, TableKey
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -176,13 +177,17 @@ class JsonLines:
         self._echo(json.dumps(said | named))
 
     def _say_of(self, domain: str, kind: str, rest: Json) -> None:
-        (material, metric), level = DomainKey.parse(domain)
+        (material, metric), level = self._record_of(domain).key
         levels = {} if level is None else {"level": level}
         self._say({"event": kind, "material": str(material), **levels, **rest}, metric)
 
+    def _record_of(self, domain: str) -> DomainRecord:
+        record = self._build.record_of(domain)
+        assert record is not None, f"{domain} is not in the plan"
+        return record
+
     def _committed(self, record: PassCommitted) -> Json:
-        domain = self._build.record_of(record.domain)
-        assert domain is not None, f"{record.domain}: a pass of a domain that is not in the plan"
+        domain = self._record_of(record.domain)
         last = domain.passes[-1]
         return {
             "winner": COLUMNS[record.winner],
@@ -198,21 +203,20 @@ class JsonLines:
         }
 
     def _published(self, record: TablePublished) -> Json:
-        table = open_metadata(self._out / TableKey.parse(record.domain).file_name)
-        seconds = self._build.domains[record.domain].seconds or 0.0
+        domain = self._record_of(record.domain)
+        table = open_metadata(self._out / domain.key.table.file_name)
+        seconds = domain.seconds or 0.0
         longest = table.counts["longest"]
         return {"bytes": record.bytes, "seconds": round(seconds, 6), "longest": longest}
 
 
 def _planned(plan: WavesPlanned, metric: Metric) -> Json:
-    waves = [_of_metric(wave, metric) for wave in plan.waves]
-    present = _of_metric(plan.present, metric)
-    return {"event": "planned", "waves": [wave for wave in waves if wave], "present": present}
-
-
-def _of_metric(domains: tuple[str, ...], metric: Metric) -> list[str]:
-    keys = map(TableKey.parse, domains)
-    return [str(key.material) for key in keys if key.metric == metric]
+    waves, present = planned_materials(plan, metric)
+    return {
+        "event": "planned",
+        "waves": [list(map(str, wave)) for wave in waves],
+        "present": list(map(str, present)),
+    }
 
 
 def _workers_of(record: Assigned) -> Json:

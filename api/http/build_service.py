@@ -157,9 +157,9 @@ class BuildService:
         solving = domain.under_way if domain and domain.state == "solving" else None
         passes = solving.passes[-_AVERAGED:] if solving else []
         seconds, rate = sum(pass_.seconds for pass_ in passes), None
-        if solving and seconds > 0:
-            share *= positions(status["domain"])
-            if domain is not None and domain.levels:
+        if domain and solving and seconds > 0:
+            share *= positions(domain.material)
+            if domain.levels:
                 share *= solving.structures / sum(level.structures for level in domain.levels)
             rate = round(share * len(passes) / seconds)
         return status | {"positions_per_second": rate}

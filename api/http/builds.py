@@ -32,7 +32,7 @@ from kingpair.coordinator.machine.state import State
 from kingpair.coordinator.plan.build_spec import BuildSpec
 from kingpair.workers.errors import BadMaterial, BadRequest
 from kingpair.workers.game.chess.material import MEN_MAX, Material
-from kingpair.workers.game.chess.waves import MEN_MIN, up_to
+from kingpair.workers.game.chess.waves import MEN_MIN, buildable, up_to
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.index.board import square_name
 from kingpair.workers.index.king_pairs import TURNED
@@ -73,23 +73,33 @@ class Wish(BaseModel):
     )
 
     def spec(self, request: Request) -> BuildSpec:
-        asked = {"materials": self._materials(), "by": _by(request)}
-        found = BuildSpec.parse(self.model_dump(mode="json") | asked)
+        named = dict.fromkeys(map(Material.parse, self.materials))
         most = request.app.state.served.settings.materials_per_build
-        if (named := len(set(map(Material.parse, self.materials)))) > most:
-            raise BadMaterial(f"{named} materials at once; at most {most}")
+        if len(named) > most:
+            raise BadMaterial(f"{len(named)} materials at once; at most {most}")
         if len(self.materials) > most:
             raise BadRequest(f"{len(self.materials)} materials at once; at most {most}")
-        return found
+        return BuildSpec(
+            materials=buildable(named | dict.fromkeys(self._by_men(bool(named)))),
+            metrics=tuple(dict.fromkeys(self.metrics)),
+            priority=self.priority,
+            compact=self.compact,
+            verify=self.verify,
+            force=self.force,
+            spread=self.spread,
+            syzygy=self.syzygy,
+            by=_by(request),
+        )
 
-    def _materials(self) -> list[str]:
+    def _by_men(self, is_named: bool) -> tuple[Material, ...]:
+        """The materials that `men` stands for."""
         if self.men is not None:
-            return [*self.materials, *map(str, up_to(self.men, pawnless=self.pawnless))]
+            return up_to(self.men, pawnless=self.pawnless)
         if self.pawnless:
             raise BadRequest("`pawnless` goes with `men`, such as 5")
-        if not self.materials:
+        if not is_named:
             raise BadRequest("name `materials`, such as KQvKR, or give `men`, such as 5")
-        return self.materials
+        return ()
 
 
 @router.post("/plan", responses=answers(Plan))
@@ -126,8 +136,8 @@ async def every(
     cursor: Annotated[str | None, Query(max_length=100)] = None,
 ) -> Response:
     """The builds, the newest first; `next` is the cursor of the next page."""
-    name = None if material is None else str(Material.parse(material))
-    wanted = BuildFilter(frozenset(state or ()), name, limit)
+    of = None if material is None else Material.parse(material)
+    wanted = BuildFilter(frozenset(state or ()), of, limit)
     found, after = page(service.records, wanted, cursor)
     now = time.time()
     listed = [builds.summary(service.records, each, service.left(each, now)) for each in found]

@@ -24,6 +24,7 @@ from kingpair.coordinator.plan.domains import (
 )
 from kingpair.coordinator.plan.estimate import estimate
 from kingpair.workers.errors import Cancelled
+from kingpair.workers.game.chess.material import Material
 from kingpair.workers.index.structures import structures
 from kingpair.workers.number_types import SIDES
 from kingpair.workers.published_proof import verified
@@ -147,7 +148,7 @@ def _logged(
             found.append(Logged(str(domain), last, (), ()))
         else:
             found.append(_logged_domain(folder, domain, tables.smaller_digests(key), last))
-    return _whole_levels(found) if levels else found
+    return _whole_levels(key.material, found) if levels else found
 
 
 def _logged_domain(
@@ -163,20 +164,20 @@ def _logged_domain(
     return Logged(str(domain), last, tuple(passes), tuple(workers.items()), parts)
 
 
-def _whole_levels(levels: list[Logged]) -> list[Logged]:
+def _whole_levels(material: Material, levels: list[Logged]) -> list[Logged]:
     """A level whose parts are all written is solved again all the same if one above it that is not
     would read its logs, and they are not whole.
     """
     for number in reversed(range(len(levels))):
         readers = levels[number + 1 : number + 3]
         is_read = any(not reader.parts for reader in readers)
-        if is_read and not _is_analysed(levels[number]):
+        if is_read and not _is_analysed(material, levels[number]):
             levels[number] = replace(levels[number], parts=())
     return levels
 
 
-def _is_analysed(level: Logged) -> bool:
-    winners = winners_of(DomainKey.parse(level.domain).table.material)
+def _is_analysed(material: Material, level: Logged) -> bool:
+    winners = winners_of(material)
     return all(passes and passes[-1].over for w, passes in level.passes if w in winners)
 
 

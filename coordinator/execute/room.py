@@ -32,20 +32,21 @@ def check_nodes(plan: BuildPlan, nodes: Sequence[Node]) -> None:
             raise CannotBuild(f"{room.reason}; use more nodes or larger ones")
 
 
-def rooms(materials: Iterable[Material], metric: Metric, nodes: Sequence[Node]) -> list[NodeFit]:
+def rooms(
+    materials: Iterable[Material], metric: Metric, nodes: Sequence[Node]
+) -> dict[Material, NodeFit]:
     """Returns the fit of each material on the nodes of a cluster."""
     cores = max(node.cores for node in nodes)
-    keys = (TableKey(material, metric) for material in materials)
-    return [
-        max(
+    return {
+        material: max(
             (
                 fit_on(d, layouts({d.layout})[d.layout], Policy(), nodes)
-                for d in domains_for(key, cores)
+                for d in domains_for(TableKey(material, metric), cores)
             ),
             key=lambda fit: (fit.short, fit.workers, fit.needed),
-        )._replace(name=str(key))
-        for key in keys
-    ]
+        )
+        for material in materials
+    }
 
 
 class MemoryRoom(NamedTuple):

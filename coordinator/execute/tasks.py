@@ -51,7 +51,7 @@ from kingpair.workers.errors import (
     UnusableDisk,
 )
 from kingpair.workers.index.material_index import index_of
-from kingpair.workers.level import LevelWorker, TableJoiner
+from kingpair.workers.level import LevelWorker, LowerLevel, TableJoiner
 from kingpair.workers.passlog.log import PassResult
 from kingpair.workers.sets.threads import Threads
 from kingpair.workers.solve.frontiers import PackedFrontier, StepResult
@@ -74,11 +74,15 @@ def created(
     takeover_pool: TakeoverPool | None = None,
 ) -> AnyWorker:
     key, level = DomainKey.parse(call.domain)
+    below = [
+        LowerLevel(DomainKey.parse(each.name).level or 0, each.logs, each.parts)
+        for each in task.below
+    ]
     if level is not None:
         return LevelWorker(
             key,
             level,
-            task.below,
+            below,
             task.owners,
             call.worker,
             call.incarnation,
@@ -88,7 +92,7 @@ def created(
         )
     if key.material.has_pawns:
         pool = Threads(threads)
-        return TableJoiner(key, task.below, call.incarnation, tables, pool, site.compact)
+        return TableJoiner(key, below, call.incarnation, tables, pool, site.compact)
     return Worker(
         key,
         task.owners,

@@ -35,7 +35,7 @@ from kingpair.coordinator.machine.records import (
 from kingpair.coordinator.machine.state import ACTIVE, State
 from kingpair.coordinator.plan.build_spec import BuildSpec
 from kingpair.coordinator.plan.turn_order import by_turn
-from kingpair.workers.table.key import DomainKey
+from kingpair.workers.table.key import TableKey
 
 
 @dataclass(slots=True)
@@ -62,7 +62,8 @@ class BuildRecord:
     began: float | None = None
     ended: float | None = None
     deleted: bool = False
-    domains: dict[str, DomainRecord] = field(default_factory=dict)  # by domain
+    domains: dict[str, DomainRecord] = field(default_factory=dict)  # of tables, by name
+    levels: dict[str, DomainRecord] = field(default_factory=dict)  # of their levels
     waves: list[list[str]] = field(default_factory=list)  # of domains
     history: list[HistoryEntry] = field(default_factory=list)
     row: int = 0
@@ -79,9 +80,7 @@ class BuildRecord:
 
     def record_of(self, domain: str) -> DomainRecord | None:
         """The record of a domain: a table, or a level of one."""
-        key = DomainKey.parse(domain)
-        record = self.domains.get(str(key.table))
-        return record if record is None or key.level is None else record.levels[key.level]
+        return self.domains.get(domain) or self.levels.get(domain)
 
     def missing(self) -> list[list[str]]:
         """The domains to be built, wave by wave."""
@@ -152,7 +151,7 @@ def _tell(build: BuildRecord, row: Row) -> None:
         case Deleted(reason):
             build.deleted = True
             # It cannot be asked for any more: what remains is that it existed.
-            build.domains, build.waves = {}, []
+            build.domains, build.levels, build.waves = {}, {}, []
             build.history = [HistoryEntry(row.id, row.time, "deleted", reason)]
         case SetBack() | Repeated() | NodesLacking() | NodesPassedOver():
             build.history.append(HistoryEntry(row.id, row.time, *hitch(row.record)))
@@ -167,7 +166,7 @@ def _tell(build: BuildRecord, row: Row) -> None:
 
 def _latest(build: BuildRecord, record: DomainFact, found: DomainRecord) -> str:
     """The table that is under way, as far as one can be named."""
-    table = str(DomainKey.parse(record.domain).table)
+    table = str(found.key.table)
     if isinstance(record, TableVerified):
         return "" if build.latest == table else build.latest
     is_of_others = isinstance(record, Assigned) and found.teams > 0 and found.level is None
@@ -211,9 +210,12 @@ def _planned(build: BuildRecord, plan: WavesPlanned) -> None:
             if name not in build.domains:
                 build.domains[name] = begun(name, plan)
     for name in plan.present:
-        domain = build.domains.setdefault(name, DomainRecord.of(name))
-        if domain.state != "done":
-            domain.state = "exists"
+        if name not in build.domains:
+            build.domains[name] = DomainRecord.of(TableKey.parse(name))
+        if build.domains[name].state != "done":
+            build.domains[name].state = "exists"
+    for domain in build.domains.values():
+        build.levels |= {str(level.key): level for level in domain.levels}
     build.waves = _waves(build)
 
 

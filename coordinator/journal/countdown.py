@@ -23,7 +23,6 @@ from kingpair.coordinator.journal.forecast import (
     work_in,
 )
 from kingpair.coordinator.machine.state import State
-from kingpair.workers.table.key import TableKey
 
 LITTLE = 1.25  # a rise that is not told
 END = 0.2  # seconds, for the end of a build
@@ -111,8 +110,7 @@ class Countdown:
         if build.history and build.history[-1].what in ("set back", "repeated"):
             return build.history[-1].reason
         if is_late and build.latest:
-            material = TableKey.parse(build.latest).material
-            return f"{material} takes longer than was estimated"
+            return f"{build.domains[build.latest].material} takes longer than was estimated"
         if self._before.is_measured:
             return "the machine is slower than before; other programs may use it too"
         return "the machine is slower than was assumed before it was measured"

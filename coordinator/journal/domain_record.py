@@ -38,10 +38,11 @@ DomainFact = (
 )
 
 
-def structures_by_level(material: str) -> list[int]:
+def structures_by_level(material: Material) -> list[int]:
     """The number of structures of each level of a material, none without pawns."""
-    found = Material.parse(material)
-    return [len(level) for level in structures(*found.pawns).levels] if found.has_pawns else []
+    if not material.has_pawns:
+        return []
+    return [len(level) for level in structures(*material.pawns).levels]
 
 
 @dataclass(slots=True)
@@ -65,10 +66,7 @@ class PassRecord:
 class DomainRecord:
     """A material for a metric, on its way to its table; or a level of it, with its structures."""
 
-    material: str
-    metric: Metric
-    men: int
-    pawns: int = 0
+    key: DomainKey
     state: str = "waiting"
     bytes: int | None = None
     began: float | None = None
@@ -82,7 +80,6 @@ class DomainRecord:
     is_to_be_verified: bool = True
     passes: list[PassRecord] = field(default_factory=list)
     last: float = 0.0
-    level: int | None = None
     structures: int = 0
     levels: list["DomainRecord"] = field(default_factory=list)
     phases: dict[str, float] = field(default_factory=dict)  # when each began, by its state
@@ -91,14 +88,23 @@ class DomainRecord:
     sent: tuple[tuple[int, int, int], ...] = ()  # sender, receiver, bytes of the last pass
 
     @staticmethod
-    def of(domain: str) -> "DomainRecord":
-        material, metric = TableKey.parse(domain)
-        table = DomainRecord(str(material), metric, *wave_of(material))
+    def of(table: TableKey) -> "DomainRecord":
+        record = DomainRecord(DomainKey(table))
         for level, kept in enumerate(structures_by_level(table.material)):
-            of_level = DomainRecord(table.material, table.metric, table.men, table.pawns)
-            of_level.level, of_level.structures = level, kept
-            table.levels.append(of_level)
-        return table
+            record.levels.append(DomainRecord(DomainKey(table, level), structures=kept))
+        return record
+
+    @property
+    def material(self) -> Material:
+        return self.key.table.material
+
+    @property
+    def metric(self) -> Metric:
+        return self.key.table.metric
+
+    @property
+    def level(self) -> int | None:
+        return self.key.level
 
     @property
     def under_way(self) -> "DomainRecord":
@@ -114,7 +120,8 @@ class DomainRecord:
 
     @property
     def wave(self) -> tuple[int, int]:
-        return self.men, self.pawns
+        """The numbers of men and of pawns."""
+        return wave_of(self.material)
 
     def decided_for(self, winner: Side) -> int:
         """The positions that one side's analysis has decided so far."""
@@ -132,15 +139,15 @@ class DomainRecord:
 
 def begun(name: str, plan: WavesPlanned) -> DomainRecord:
     """A domain, with the passes that an earlier build has logged."""
-    domain = DomainRecord.of(name)
-    for number, level in enumerate(domain.levels):
-        _take_logged(level, str(DomainKey(TableKey.parse(name), number)), plan)
-    _take_logged(domain, name, plan)
+    domain = DomainRecord.of(TableKey.parse(name))
+    for each in (*domain.levels, domain):
+        _take_logged(each, plan)
     domain.decided += sum(level.decided for level in domain.levels)
     return domain
 
 
-def _take_logged(domain: DomainRecord, name: str, plan: WavesPlanned) -> None:
+def _take_logged(domain: DomainRecord, plan: WavesPlanned) -> None:
+    name = str(domain.key)
     for logged in plan.logged:
         if logged.domain == name and logged.parts:
             domain.state = "done"

@@ -15,6 +15,7 @@ from kingpair.coordinator.journal.domain_record import DomainRecord
 from kingpair.coordinator.plan.build_spec import BuildSpec
 from kingpair.coordinator.plan.closure import tables_of
 from kingpair.coordinator.plan.workload import Work, level_work, work_of
+from kingpair.workers.table.key import TableKey
 
 PASSES = 30  # after which half of the solving is taken to be done
 SPREAD = 2.0  # by how much a pace that was measured may be wrong
@@ -80,7 +81,7 @@ def fraction(build: BuildRecord) -> float:
 def work_to_do(build: BuildRecord, exists: frozenset[str] = frozenset()) -> float:
     """Returns the work of a build that is not planned yet, but for the tables that are there."""
     return sum(
-        work_in(build, DomainRecord.of(str(key)))
+        sum(work_under(build.spec, key))
         for wave in tables_of(build.spec)
         for key in wave
         if str(key) not in exists or (build.spec.force and key.material in build.spec.materials)
@@ -91,14 +92,14 @@ def work_in(build: BuildRecord, domain: DomainRecord) -> float:
     return sum(_work(build, domain))
 
 
-def work_under(spec: BuildSpec, material: str, metric: str) -> Work:
+def work_under(spec: BuildSpec, table: TableKey) -> Work:
     """Returns the work of a table as a build's options want it."""
-    solve, write, prove = work_of(material, metric)
+    solve, write, prove = work_of(table)
     return Work(solve, write * (COMPACT if spec.compact else 1.0), prove if spec.verify else 0.0)
 
 
 def _work(build: BuildRecord, domain: DomainRecord) -> Work:
-    return work_under(build.spec, domain.material, str(domain.metric))
+    return work_under(build.spec, domain.key.table)
 
 
 def _done(build: BuildRecord, domain: DomainRecord) -> tuple[float, float]:
@@ -124,7 +125,7 @@ def _done(build: BuildRecord, domain: DomainRecord) -> tuple[float, float]:
 
 def _levels_done(domain: DomainRecord) -> tuple[float, float]:
     done = step = 0.0
-    works = level_work(domain.material, str(domain.metric))
+    works = level_work(domain.key.table)
     for work, level in zip(works, domain.levels, strict=True):
         if level.state == "done":
             done += work

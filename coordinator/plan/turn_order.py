@@ -89,7 +89,7 @@ def _works(spec: BuildSpec) -> tuple[tuple[str, float], ...]:
         keys = [key for wave in tables_of(spec) for key in wave]
     except BadMaterial:
         return ()  # the build ends as soon as it is planned
-    return tuple((str(key), sum(work_of(str(key.material), str(key.metric)))) for key in keys)
+    return tuple((str(key), sum(work_of(key))) for key in keys)
 
 
 def _size(work: float) -> int:

@@ -17,6 +17,7 @@ from kingpair.coordinator.plan.estimate import estimate
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.index.structures import structures
+from kingpair.workers.table.key import TableKey
 
 EACH = 0.03  # what any table or level takes besides: files, and the journal
 PER_SLOT = (4e-9, 7e-9)  # to write and to prove a slot of one side to move
@@ -55,46 +56,44 @@ class Work(NamedTuple):
 
 
 @cache
-def work_of(material: str, metric: str) -> Work:
+def work_of(table: TableKey) -> Work:
     """Returns the work of a table whose smaller tables are there."""
-    found = Material.parse(material)
-    slots = estimate(found, 1, Metric(metric)).slots
+    material, metric = table
+    slots = estimate(material, 1, metric).slots
     write, prove = PER_SLOT
-    if found.has_pawns:
-        write, prove = WRITE_PER_SLOT_WITH_PAWNS, PROVE_PER_SLOT_WITH_PAWNS[_pieces(found)]
-    solve = (
-        _with_pawns(found, metric, slots) if found.has_pawns else _pawnless(found, metric, slots)
-    )
-    return Work(EACH + solve, EACH + write * slots, prove * slots)
+    solve = _pawnless
+    if material.has_pawns:
+        write, prove = WRITE_PER_SLOT_WITH_PAWNS, PROVE_PER_SLOT_WITH_PAWNS[_pieces(material)]
+        solve = _with_pawns
+    return Work(EACH + solve(material, metric, slots), EACH + write * slots, prove * slots)
 
 
-def work_by_team(material: str, metric: str, team: int) -> float:
+def work_by_team(table: TableKey, team: int) -> float:
     """Returns the work that is left one after the other if so many nodes share a material with
     pawns: they divide its levels, and one of them joins and proves the table.  What they exchange
     is not counted.
     """
-    found = work_of(material, metric)
+    found = work_of(table)
     return (found.solve + found.write) / team + found.prove
 
 
 @cache
-def level_work(material: str, metric: str) -> list[float]:
-    """Returns the work to solve each level of a material with pawns: that of all is `solve`."""
-    found = Material.parse(material)
-    sizes = [len(level) for level in structures(*found.pawns).levels]
-    each, _ = _rates(found, metric)
-    fixed = min(1.0, each * len(sizes) / work_of(material, metric).solve)
+def level_work(table: TableKey) -> list[float]:
+    """Returns the work to solve each level of a table with pawns: that of all is `solve`."""
+    sizes = [len(level) for level in structures(*table.material.pawns).levels]
+    each, _ = _rates(*table)
+    fixed = min(1.0, each * len(sizes) / work_of(table).solve)
     shares = [fixed / len(sizes) + (1 - fixed) * size / sum(sizes) for size in sizes]
-    return [share * work_of(material, metric).solve for share in shares]
+    return [share * work_of(table).solve for share in shares]
 
 
-def _with_pawns(material: Material, metric: str, slots: int) -> float:
+def _with_pawns(material: Material, metric: Metric, slots: int) -> float:
     each, per_slot = _rates(material, metric)
     return each * len(structures(*material.pawns).levels) + per_slot * slots
 
 
-def _rates(material: Material, metric: str) -> tuple[float, float]:
-    each, by_pieces = PAWNS[Metric(metric)]
+def _rates(material: Material, metric: Metric) -> tuple[float, float]:
+    each, by_pieces = PAWNS[metric]
     return each, by_pieces[_pieces(material)]
 
 
@@ -103,13 +102,13 @@ def _pieces(material: Material) -> int:
     return min(2, len(material.pieces))
 
 
-def _pawnless(material: Material, metric: str, slots: int) -> float:
+def _pawnless(material: Material, metric: Metric, slots: int) -> float:
     measured = _five_men()
     if material.game.frame:
         return FRAMED_PER_SLOT * slots
     if material.men < 5:
-        return FOUR_MEN[Metric(metric)] * (material.men - 2) / 2
-    to_mate = Metric(metric) is not Metric.DTC
+        return FOUR_MEN[metric] * (material.men - 2) / 2
+    to_mate = metric is not Metric.DTC
     if material.men == 5:
         return measured[str(material)][to_mate] / 10
     smaller = {str(exit_.material) for exit_ in material.captures()}

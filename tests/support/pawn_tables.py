@@ -6,17 +6,17 @@ from typing import NamedTuple
 
 from shared_tables import copied_closure, unproved
 
-from kingpair.coordinator.plan.domains import LoggedSpan, SolvedLevel
+from kingpair.coordinator.plan.domains import LoggedSpan
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.index.structures import structures
-from kingpair.workers.level import LevelWorker
+from kingpair.workers.level import LevelWorker, LowerLevel
 from kingpair.workers.number_types import SIDES, Depth, Side
 from kingpair.workers.passlog.log import PassResult
 from kingpair.workers.sets.domain import Domain
 from kingpair.workers.sets.threads import Threads
 from kingpair.workers.table.build_folder import BuildFolder
-from kingpair.workers.table.key import DomainKey, TableKey
+from kingpair.workers.table.key import TableKey
 from kingpair.workers.table.painting import Histories
 from kingpair.workers.table.pass_logs import PassLogs
 from kingpair.workers.table.table_store import TableStore
@@ -36,7 +36,7 @@ def write_closure(directory: Path, name: str, metric: Metric = Metric.DTC) -> Pa
 class LoggedLevel(NamedTuple):
     """A level that is analysed: its domain, its folder and its passes."""
 
-    solved: SolvedLevel
+    solved: LowerLevel
     domain: Domain
     folder: BuildFolder
     logs: Histories
@@ -46,11 +46,11 @@ def analysed(store: TableStore, key: TableKey, threads: Threads) -> Iterator[Log
     """Analyses the levels of a material, lowest first, by one worker each; the smaller tables are
     there.
     """
-    below: list[SolvedLevel] = []
+    below: list[LowerLevel] = []
     for level in range(len(structures(*key.material.pawns).levels)):
         worker = LevelWorker(key, level, below[-2:], ALONE, 0, 1, store, threads)
         logs = tuple((winner, (_passes(worker, winner),)) for winner in SIDES)
-        solved = SolvedLevel(str(DomainKey(key, level)), logs, ((0, 1),))
+        solved = LowerLevel(level, logs, ((0, 1),))
         folder = store.build_folder(key, level)
         histories = PassLogs(folder, store.smaller_digests(key)).histories(logs)
         yield LoggedLevel(solved, worker.domain, folder, histories)

@@ -3,10 +3,11 @@
 from kingpair.api.answers.owners import owners_told
 from kingpair.coordinator.journal.domain_record import DomainRecord
 from kingpair.coordinator.plan.closure import layout
+from kingpair.workers.table.key import TableKey
 
 
 def shared_by(*shares: int) -> DomainRecord:
-    domain = DomainRecord.of("KQvKR.dtc")
+    domain = DomainRecord.of(TableKey.parse("KQvKR.dtc"))
     domain.shares = tuple((f"node{n}", count) for n, count in enumerate(shares))
     return domain
 

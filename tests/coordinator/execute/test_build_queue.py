@@ -41,6 +41,7 @@ from kingpair.workers.errors import CannotBuild
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.store.filesystem import LocalStore
+from kingpair.workers.table.key import TableKey
 from kingpair.workers.table.table_store import TableStore
 
 
@@ -361,7 +362,7 @@ def test_a_cancelled_build_leaves_no_partial_table_and_a_retry_the_same_bytes(
 
 def domain_of(out: Path, domain: str) -> DomainRecord:
     """As it is by now; an empty one before it is planned."""
-    return record(out, "b1").domains.get(domain, DomainRecord.of(domain))
+    return record(out, "b1").domains.get(domain, DomainRecord.of(TableKey.parse(domain)))
 
 
 # What outlives it

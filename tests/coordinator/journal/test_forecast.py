@@ -22,12 +22,14 @@ from kingpair.coordinator.machine.state import State
 from kingpair.coordinator.plan.build_spec import BuildSpec
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.number_types import Depth
+from kingpair.workers.table.key import TableKey
 
 RECORDED = json.loads((Path(__file__).parents[2] / "golden" / "recorded_builds.json").read_text())
 
 
 def fresh(build: Any) -> BuildRecord:
-    domains = {name: DomainRecord.of(name) for name in (each["name"] for each in build["domains"])}
+    names = [each["name"] for each in build["domains"]]
+    domains = {name: DomainRecord.of(TableKey.parse(name)) for name in names}
     metrics = list(dict.fromkeys(domain.metric for domain in domains.values()))
     spec = BuildSpec.parse({"materials": build["asked"], "metrics": metrics})
     return BuildRecord("b1", 0, spec, 0.0, True, State.RUNNING, domains=domains)
