@@ -25,6 +25,8 @@ from kingpair.coordinator.machine.records import (
     Assigned,
     Became,
     Deleted,
+    ExportBegan,
+    ExportDone,
     LevelSolved,
     NodesLacking,
     NodesPassedOver,
@@ -109,6 +111,7 @@ def _material(domain: DomainRecord) -> Json:
         "seconds": _rounded(domain.seconds),
         "positions": positions(domain.material),
         "decided": domain.decided,
+        "syzygy": domain.syzygy or None,
         "longest": longest if any(domain.every_pass()) else None,
         "passes": [_pass(pass_) for pass_ in domain.passes],
         "levels": list(map(_level, domain.levels)),
@@ -207,6 +210,8 @@ def _said(records: BuildRecords, build: BuildRecord, row: Row) -> Iterator[tuple
         case WavesPlanned():
             for metric in build.spec.metrics:
                 yield "planned", plan_told(row.record, metric)
+            for domain in row.record.exports:
+                yield _export(build, domain)
         case PassCommitted():
             yield "pass", _committed(row.record, records.pass_of(row))
         case Assigned(domain, shares=shares):
@@ -222,6 +227,8 @@ def _said(records: BuildRecords, build: BuildRecord, row: Row) -> Iterator[tuple
                 yield _state(domain, "done", _at_the_end(build, domain))
         case TableVerified(domain) if not _was_there(build, domain):
             yield _state(domain, "done", _at_the_end(build, domain))
+        case ExportBegan(domain) | ExportDone(domain):
+            yield _export(build, domain)
 
 
 def _named(key: DomainKey) -> Json:
@@ -232,6 +239,14 @@ def _named(key: DomainKey) -> Json:
 
 def _state(domain: str, state: str, more: Json | None = None) -> tuple[str, Json]:
     return "material", {**_named(DomainKey.parse(domain)), "state": state, **(more or {})}
+
+
+def _export(build: BuildRecord, domain: str) -> tuple[str, Json]:
+    record = build.record_of(domain)
+    return "export", {
+        **_named(DomainKey.parse(domain)),
+        "syzygy": record.syzygy if record else None,
+    }
 
 
 def _at_the_end(build: BuildRecord, domain: str) -> Json:

@@ -89,9 +89,16 @@ def published_line(build: BuildRecord, domain: DomainRecord) -> str:
 
 
 def planned_lines(plan: WavesPlanned) -> Iterator[str]:
-    if plan.present and plan.waves:
+    if plan.present and (plan.waves or plan.exports):
         verb = "is" if len(plan.present) == 1 else "are"
-        yield f"{count(len(plan.present), 'table')} {verb} there already"
+        lacking = f", {len(plan.exports):,} without Syzygy files" if plan.exports else ""
+        yield f"{count(len(plan.present), 'table')} {verb} there already{lacking}"
+
+
+def exported_line(build: BuildRecord, domain: DomainRecord) -> str:
+    """Tells of the Syzygy files of a table that was there."""
+    width = 11 if len(build.spec.metrics) > 1 else 7
+    return f"  {name_of(build, domain):<{width}}  Syzygy files written"
 
 
 def set_back_line(build: BuildRecord, record: SetBack) -> str:
@@ -113,6 +120,11 @@ def wave_line(build: BuildRecord) -> str:
 
 
 def summary(build: BuildRecord, out: Path, now: float) -> str:
+    if not build.missing() and (exports := build.exports()):
+        of = count(len(exports), "table")
+        return (
+            f"wrote the Syzygy files of {of} in {printable(out)}: {duration(now - build.submitted)}"
+        )
     if not build.missing():
         there = len(build.domains)
         all_of = "table is" if there == 1 else f"{there:,} tables are"
@@ -131,8 +143,7 @@ def status(build: BuildRecord, now: float, left: Left | None) -> Iterator[str]:
     domain = build.domains.get(build.latest)
     if domain is None:
         return
-    where = f"wave {wave_number(build)} of {len(build.missing())}"
-    yield f"{where}  {name_of(build, domain)}  {_doing(domain)}"
+    yield f"{_stage(build, domain)}  {name_of(build, domain)}  {_doing(domain)}"
     if domain.under_way.passes and not domain.is_painted and (passes := analysis(domain)):
         yield from columns(_found(domain, passes), "<<")
     yield f"  elapsed  {clock(now - build.submitted)}{_waiting(build)}{_left(left)}"
@@ -140,7 +151,18 @@ def status(build: BuildRecord, now: float, left: Left | None) -> Iterator[str]:
         yield f"  it will take longer: {left.reason}"
 
 
+def _stage(build: BuildRecord, domain: DomainRecord) -> str:
+    """Says which of how many waves is under way, or which of the tables that were there."""
+    if domain.state != "exists":
+        return f"wave {wave_number(build)} of {len(build.missing())}"
+    exports = build.exports()
+    written = sum(each.syzygy == "written" for each in exports)
+    return f"table {written + 1} of {len(exports)}"
+
+
 def _doing(domain: DomainRecord) -> str:
+    if domain.syzygy == "being written":
+        return "writing its Syzygy files"
     if domain.published is not None:
         return "verifying the table"
     if domain.is_painted:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from kingpair.api.answers.plan_event import planned_materials
 from kingpair.api.answers.progress import (
+    exported_line,
     planned_lines,
     published_line,
     set_back_line,
@@ -28,6 +29,7 @@ from kingpair.coordinator.journal.domain_record import DomainRecord
 from kingpair.coordinator.journal.rows import Listener, Row
 from kingpair.coordinator.machine.records import (
     Assigned,
+    ExportDone,
     NodesLacking,
     NodesPassedOver,
     PaintingBegan,
@@ -103,6 +105,8 @@ class MaterialLines:
                 self._echo(wave_line(build))
             case TablePublished(domain):
                 self._echo(published_line(build, build.domains[domain]))
+            case ExportDone(domain) if build.domains[domain].state == "exists":
+                self._echo(exported_line(build, build.domains[domain]))
             case SetBack() as setback:
                 self._echo(set_back_line(build, setback))
             case NodesLacking(reason):
@@ -171,6 +175,8 @@ class JsonLines:
                 published = self._build.domains[domain].published
                 seconds = seconds or row.time - (published or row.time)
                 self._say_of(domain, "verified", {"seconds": round(seconds, 6)})
+            case ExportDone(domain):
+                self._say_of(domain, "exported", {})
 
     def _say(self, said: Json, metric: Metric | None = None) -> None:
         named = {"metric": metric} if metric and len(self._build.spec.metrics) > 1 else {}

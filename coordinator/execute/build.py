@@ -19,7 +19,6 @@ from kingpair.coordinator.execute.executor import Executor, OpenExecutor, Site
 from kingpair.coordinator.execute.in_process import InProcess
 from kingpair.coordinator.execute.planning import (
     clear_leftovers,
-    export_present,
     plan_of,
     sorted_tables,
 )
@@ -46,6 +45,7 @@ from kingpair.coordinator.machine.events import Event, NodesJoined, Planned
 from kingpair.coordinator.machine.records import (
     Assigned,
     Became,
+    ExportBegan,
     LevelSolved,
     NodesLacking,
     Record,
@@ -61,7 +61,15 @@ from kingpair.workers.store.filesystem import uri_of
 from kingpair.workers.table.key import DomainKey, TableKey
 from kingpair.workers.table.table_store import TableStore
 
-CHANGES_OF_DEMAND = Assigned, Became, LevelSolved, NodesLacking, SetBack, TableVerified
+CHANGES_OF_DEMAND = (
+    Assigned,
+    Became,
+    ExportBegan,
+    LevelSolved,
+    NodesLacking,
+    SetBack,
+    TableVerified,
+)
 
 
 def build(
@@ -185,7 +193,6 @@ class Builder:
         if room is not None:
             check_scratch(request.scratch, tables.store, needed)
         verified = list(clear_leftovers(request, tables, found))
-        export_present(request, tables, found, lambda: self._control.is_stopping)
         nodes = self._executor.nodes
         cores = max((node.cores for node in nodes), default=1)
         given_out = self._recorder.incarnation

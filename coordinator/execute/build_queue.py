@@ -365,7 +365,7 @@ class BuildQueue:
         return not self._queue.is_open
 
     def _plan_without_work(self, spec: BuildSpec) -> BuildPlan | None:
-        """The plan, if all tables are there."""
+        """The plan, if all tables are there, with the Syzygy files that are asked for."""
         request = self._options.request(spec)
         if uri_of(request.out) is None and not request.out.is_dir():
             return None
@@ -376,7 +376,8 @@ class BuildQueue:
             found = sorted_tables(spec, tables)
             if not found.missing:
                 policy = policy_of(request, tables, None)
-                return plan_of(request, tables, found, policy, request.threads)
+                plan = plan_of(request, tables, found, policy, request.threads)
+                return None if any(domain.lacks_files for domain in plan.domains) else plan
         return None
 
     # ---- the cluster ----

@@ -6,14 +6,20 @@ came, no other record is needed.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
 from kingpair.coordinator.execute.request import BuildRequest
 from kingpair.coordinator.plan.build_spec import BuildSpec
-from kingpair.coordinator.plan.closure import Waves, domains_for, layouts, tables_of, winners_of
+from kingpair.coordinator.plan.closure import (
+    Waves,
+    domains_for,
+    export_of,
+    layouts,
+    tables_of,
+    winners_of,
+)
 from kingpair.coordinator.plan.domains import (
     BuildPlan,
     CommittedPass,
@@ -23,13 +29,12 @@ from kingpair.coordinator.plan.domains import (
     Policy,
 )
 from kingpair.coordinator.plan.estimate import estimate
-from kingpair.workers.errors import Cancelled
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.index.structures import structures
 from kingpair.workers.number_types import SIDES
 from kingpair.workers.published_proof import verified
 from kingpair.workers.sets.threads import Threads
-from kingpair.workers.study.syzygy_export import are_beside, remove_beside, write_beside
+from kingpair.workers.study.syzygy_export import are_beside, remove_beside
 from kingpair.workers.table.build_folder import BuildFolder, SmallerDigests
 from kingpair.workers.table.key import DomainKey, TableKey
 from kingpair.workers.table.level_parts import written_parts
@@ -80,10 +85,11 @@ def plan_of(
     memory than `room` keeps its sets on disk.  A table is painted in parts by as many of the nodes
     as solve it.
     """
-    spec, missing = request.spec, set(found.missing_keys())
-    every = list(chain(*tables_of(spec)))
+    missing = set(found.missing_keys())
+    every = list(chain(*tables_of(request.spec)))
+    exports = _without_files(request.spec, tables, found)
     domains = tuple(
-        domain
+        export_of(domain, nodes) if domain.name in exports else domain
         for key in every
         for domain in _domains_for(
             key, cores, request, room, _painters(key, request, policy, nodes)
@@ -102,6 +108,12 @@ def plan_of(
         policy,
         tuple(verified),
     )
+
+
+def _without_files(spec: BuildSpec, tables: TableStore, found: Sorted) -> set[str]:
+    """The tables that are there and lack Syzygy files that the build is to leave behind."""
+    keys = [key for key in found.present if spec.syzygy and key.metric.counts_plies]
+    return {str(key) for key in keys if not are_beside(tables.store, key.material)}
 
 
 def _painters(key: TableKey, request: BuildRequest, policy: Policy, nodes: Sequence[Node]) -> int:
@@ -189,6 +201,7 @@ def clear_leftovers(
 
     A process that died after it published a table, or while it replaced one, leaves logs and parts
     beside the table.  They are cleared once the table is verified.
+    The Syzygy files of a table that is built again go.
     """
     names = set(tables.store.names(""))
     for key in found.present:
@@ -202,28 +215,6 @@ def clear_leftovers(
             tables.store.remove(partial)
     for key in () if request.resume else found.missing_keys():
         tables.build_folder(key).clear()
-
-
-def export_present(
-    request: BuildRequest,
-    tables: TableStore,
-    found: Sorted,
-    is_stopping: Callable[[], bool],
-) -> None:
-    """Writes the Syzygy files of tables that are there without them, until the build is to stop.
-    Those of tables that are built again go.
-    """
-
-    def pause() -> None:
-        if is_stopping():
-            raise Cancelled("the build is to stop")
-
-    if not request.spec.syzygy:
-        return
-    for key in found.missing_keys():
+    for key in found.missing_keys() if request.spec.syzygy else ():
         if key.metric.counts_plies:
             remove_beside(tables.store, key.material)
-    with suppress(Cancelled):
-        for key in found.present:
-            if key.metric.counts_plies and not are_beside(tables.store, key.material):
-                write_beside(tables, key.material, request.threads, pause)

@@ -50,6 +50,7 @@ from kingpair.workers.errors import (
     KingpairError,
     UnusableDisk,
 )
+from kingpair.workers.exporter import Exporter
 from kingpair.workers.index.material_index import index_of
 from kingpair.workers.level import LevelWorker, LowerLevel, TableJoiner
 from kingpair.workers.passlog.log import PassResult
@@ -60,7 +61,7 @@ from kingpair.workers.table.key import DomainKey
 from kingpair.workers.table.table_store import TableStore
 from kingpair.workers.worker import Worker
 
-AnyWorker = Worker | TableJoiner
+AnyWorker = Worker | TableJoiner | Exporter
 PackedFrontiers = dict[int, PackedFrontier]  # by receiver
 Reply = tuple[Answer, PackedFrontiers]
 
@@ -90,6 +91,8 @@ def created(
             Threads(threads),
             site.compact,
         )
+    if task.exports:
+        return Exporter(key, 0, call.incarnation, tables, Threads(threads), site.compact)
     if key.material.has_pawns:
         pool = Threads(threads)
         return TableJoiner(key, below, call.incarnation, tables, pool, site.compact)
@@ -111,8 +114,9 @@ def done(worker: AnyWorker, call: Call, task: Task, inbound: Sequence[PackedFron
     """Does a task and returns its answer; waits until a seal is durable."""
     with _named_disk_errors(worker):
         match task:
-            case Publish(parts, logs):
-                return Written(call, *worker.publish(parts, logs)), {}
+            case Export():
+                worker.export()
+                return Done(call), {}
             case Verify(_, 1):
                 worker.verify()
                 return Done(call), {}
@@ -121,9 +125,9 @@ def done(worker: AnyWorker, call: Call, task: Task, inbound: Sequence[PackedFron
             case Conclude(findings):
                 worker.conclude(findings)
                 return Done(call), {}
-            case Export():
-                worker.export()
-                return Done(call), {}
+        assert not isinstance(worker, Exporter), f"{task}: nothing but files is asked of it"
+        if isinstance(task, Publish):
+            return Written(call, *worker.publish(task.parts, task.logs)), {}
         assert isinstance(worker, Worker), f"{task}: levels have passes, not the table of them"
         match task:
             case Prepare(winner, log):

@@ -24,6 +24,8 @@ from kingpair.coordinator.machine.records import (
     Assigned,
     Became,
     Deleted,
+    ExportBegan,
+    ExportDone,
     NodesLacking,
     NodesPassedOver,
     PassCommitted,
@@ -81,6 +83,10 @@ class BuildRecord:
     def record_of(self, domain: str) -> DomainRecord | None:
         """The record of a domain: a table, or a level of one."""
         return self.domains.get(domain) or self.levels.get(domain)
+
+    def exports(self) -> list[DomainRecord]:
+        """The tables that were there, and whose Syzygy files this build writes."""
+        return [d for d in self.domains.values() if d.syzygy and d.state == "exists"]
 
     def missing(self) -> list[list[str]]:
         """The domains to be built, wave by wave."""
@@ -167,8 +173,10 @@ def _tell(build: BuildRecord, row: Row) -> None:
 def _latest(build: BuildRecord, record: DomainFact, found: DomainRecord) -> str:
     """The table that is under way, as far as one can be named."""
     table = str(found.key.table)
-    if isinstance(record, TableVerified):
+    if isinstance(record, TableVerified | ExportDone):
         return "" if build.latest == table else build.latest
+    if isinstance(record, ExportBegan):
+        return build.latest or table  # a table that is solved meanwhile says more
     is_of_others = isinstance(record, Assigned) and found.teams > 0 and found.level is None
     return build.latest if is_of_others else table
 
@@ -201,6 +209,8 @@ def _leave(build: BuildRecord, state: State) -> None:
     for domain in build.domains.values():
         if domain.state in ("solving", "painting", "verifying"):
             domain.state = "failed" if state is State.FAILED else "waiting"
+        if domain.syzygy == "being written":
+            domain.syzygy = "missing"
 
 
 def _planned(build: BuildRecord, plan: WavesPlanned) -> None:
@@ -216,6 +226,8 @@ def _planned(build: BuildRecord, plan: WavesPlanned) -> None:
             build.domains[name].state = "exists"
     for domain in build.domains.values():
         build.levels |= {str(level.key): level for level in domain.levels}
+    for name in plan.exports:
+        build.domains[name].syzygy = "missing"
     build.waves = _waves(build)
 
 

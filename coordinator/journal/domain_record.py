@@ -11,6 +11,8 @@ from typing import Any
 from kingpair.coordinator.journal.rows import Row
 from kingpair.coordinator.machine.records import (
     Assigned,
+    ExportBegan,
+    ExportDone,
     LevelSolved,
     PaintingBegan,
     PartWritten,
@@ -35,6 +37,8 @@ DomainFact = (
     | LevelSolved
     | TablePublished
     | TableVerified
+    | ExportBegan
+    | ExportDone
 )
 
 
@@ -78,6 +82,7 @@ class DomainRecord:
     teams: int = 0  # that have had it
     is_painted: bool = False  # it is analysed, and its table is written or being written
     is_to_be_verified: bool = True
+    syzygy: str = ""  # its Syzygy files are "missing", "being written" or "written", if it has any
     passes: list[PassRecord] = field(default_factory=list)
     last: float = 0.0
     structures: int = 0
@@ -241,6 +246,14 @@ def _verified(domain: DomainRecord, record: TableVerified, row: Row) -> None:
     domain.seconds = None if domain.began is None else row.time - domain.began
 
 
+def _export_began(domain: DomainRecord, record: ExportBegan, row: Row) -> None:
+    domain.syzygy = "being written"
+
+
+def _exported(domain: DomainRecord, record: ExportDone, row: Row) -> None:
+    domain.syzygy = "written"
+
+
 _TAKEN: Mapping[type[DomainFact], Callable[[DomainRecord, Any, Row], None]] = {
     Assigned: _assigned,
     PassCommitted: _committed,
@@ -249,4 +262,6 @@ _TAKEN: Mapping[type[DomainFact], Callable[[DomainRecord, Any, Row], None]] = {
     LevelSolved: _solved,
     TablePublished: _published,
     TableVerified: _verified,
+    ExportBegan: _export_began,
+    ExportDone: _exported,
 }

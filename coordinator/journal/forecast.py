@@ -14,7 +14,7 @@ from kingpair.coordinator.journal.build_records import BuildRecord
 from kingpair.coordinator.journal.domain_record import DomainRecord
 from kingpair.coordinator.plan.build_spec import BuildSpec
 from kingpair.coordinator.plan.closure import tables_of
-from kingpair.coordinator.plan.workload import Work, level_work, work_of
+from kingpair.coordinator.plan.workload import Work, export_work, level_work, work_of
 from kingpair.workers.table.key import TableKey
 
 PASSES = 30  # after which half of the solving is taken to be done
@@ -64,7 +64,7 @@ class Standing(NamedTuple):
 
 def standing(build: BuildRecord) -> Standing:
     """Returns how far a build has come."""
-    domains = [domain for domain in build.domains.values() if domain.state != "exists"]
+    domains = [d for d in build.domains.values() if d.state != "exists" or d.syzygy]
     whole = sum(work_in(build, domain) for domain in domains)
     done = [_done(build, domain) for domain in domains]
     return Standing(whole, sum(d for d, _ in done), sum(step for _, step in done))
@@ -81,7 +81,7 @@ def fraction(build: BuildRecord) -> float:
 def work_to_do(build: BuildRecord, exists: frozenset[str] = frozenset()) -> float:
     """Returns the work of a build that is not planned yet, but for the tables that are there."""
     return sum(
-        sum(work_under(build.spec, key))
+        work_in(build, DomainRecord.of(key))
         for wave in tables_of(build.spec)
         for key in wave
         if str(key) not in exists or (build.spec.force and key.material in build.spec.materials)
@@ -89,7 +89,15 @@ def work_to_do(build: BuildRecord, exists: frozenset[str] = frozenset()) -> floa
 
 
 def work_in(build: BuildRecord, domain: DomainRecord) -> float:
-    return sum(_work(build, domain))
+    if domain.state == "exists":
+        return _export_work(build, domain)
+    return sum(_work(build, domain)) + _export_work(build, domain)
+
+
+def _export_work(build: BuildRecord, domain: DomainRecord) -> float:
+    """The work of the Syzygy files that the build writes of a table."""
+    is_asked = build.spec.syzygy and domain.metric.counts_plies and domain.state != "exists"
+    return export_work(domain.material) if is_asked or domain.syzygy else 0.0
 
 
 def work_under(spec: BuildSpec, table: TableKey) -> Work:
@@ -104,6 +112,16 @@ def _work(build: BuildRecord, domain: DomainRecord) -> Work:
 
 def _done(build: BuildRecord, domain: DomainRecord) -> tuple[float, float]:
     """Returns the work of a domain that is done, and what is left of its step."""
+    done, step = _solved(build, domain)
+    if domain.syzygy == "written":
+        done += _export_work(build, domain)
+    elif domain.syzygy == "being written":
+        step += _export_work(build, domain)
+    return done, step
+
+
+def _solved(build: BuildRecord, domain: DomainRecord) -> tuple[float, float]:
+    """As above, but for its Syzygy files."""
     work = _work(build, domain)
     match domain.state:
         case "done":

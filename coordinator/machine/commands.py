@@ -56,6 +56,7 @@ class SentFrontier:
 class Create:
     """Start the worker.  `owners` has the worker of each partition; its own share is its own.
     `below` has the levels that the domain rests on.  `mode` says how much of its sets it holds.
+    A worker that only `exports` holds none: the table is there.
 
     Answered with NodeLeft if the node is not there.
     """
@@ -66,6 +67,7 @@ class Create:
     owners: tuple[int, ...]
     below: tuple[SolvedLevel, ...] = ()
     mode: SetsMode = SetsMode.ALL
+    exports: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ def started(build: BuildJob, out: Out, lack: str = "") -> BuildJob:
     for name, shares in placements(build):
         run = build.runs[name]
         build = with_run(build, name, begin(run, shares, _below(build, run), out))
-    if all(run.is_ready for run in build.runs.values()):
+    if all(run.is_done for run in build.runs.values()):
         return end(build, State.SUCCEEDED, f"{progress(build).domains} tables", out)
     if any(run.team is not None for run in build.runs.values()):
         return replace(_grown(build), awaiting=False)

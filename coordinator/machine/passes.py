@@ -7,6 +7,8 @@
                 +-- all analysed -> PAINT -> PUBLISH -> VERIFY -> EXPORT -> end
                                       +--> end of a level: the domain of its table publishes
 
+A table that is there and lacks its Syzygy files goes from CREATE to EXPORT.
+
 A stage is over when every worker has answered its call.  When a pass is complete each worker is
 asked to seal its log entry; meanwhile the next pass goes on, up to `ahead` of them.  A pass is
 committed when its own and all earlier entries are durable.  The analysis is over when `patience`
@@ -32,6 +34,7 @@ from kingpair.coordinator.machine.commands import (
 )
 from kingpair.coordinator.machine.events import Answer, Computed, Prepared, Proved, Written
 from kingpair.coordinator.machine.publishing import (
+    export,
     exported,
     is_needless,
     prove,
@@ -112,6 +115,8 @@ def _found(team: Team) -> tuple[int, ...]:
 
 
 def _created(run: Run, team: Team, policy: Policy, out: Out) -> Run:
+    if run.table is not None:
+        return export(run, team, out)
     if run.published is not None:
         return prove(run, team, out)
     waiting = [winner for winner in run.domain.winners if not run.is_analysed(winner)]

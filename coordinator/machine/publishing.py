@@ -2,7 +2,8 @@
 
     PUBLISH -> VERIFY -> EXPORT -> end
 
-A build need not have the proof, nor the files.  Several workers prove a table in parts: each is
+A build need not have the proof, nor the files.  A table that is there and lacks its files begins
+with EXPORT.  Several workers prove a table in parts: each is
 given the next part as soon as it has answered, and is released when none is left.  Worker 0 then
 concludes from the findings of all parts.  As in `passes`, functions take a run and give the next
 one.
@@ -13,7 +14,12 @@ from dataclasses import replace
 
 from kingpair.coordinator.machine.commands import Clear, Conclude, Export, Verify
 from kingpair.coordinator.machine.events import Proved, Written
-from kingpair.coordinator.machine.records import TablePublished, TableVerified
+from kingpair.coordinator.machine.records import (
+    ExportBegan,
+    ExportDone,
+    TablePublished,
+    TableVerified,
+)
 from kingpair.coordinator.machine.state import PublishedTable, Run, Stage, Team
 from kingpair.coordinator.machine.team import Out, ask, disband, issue, let_go
 from kingpair.coordinator.plan.domains import Policy, proof_part_count
@@ -39,7 +45,7 @@ def is_needless(run: Run, team: Team, worker: int) -> bool:
 
 def prove(run: Run, team: Team, out: Out) -> Run:
     if not run.domain.verify:
-        return _export(run, team, out)
+        return _export_if_asked(run, team, out)
     parts = _parts(run, team)
     team = replace(team, findings={})
     tasks = list(zip(team.present, _unproved(team, parts), strict=False))
@@ -76,20 +82,29 @@ def proved(run: Run, team: Team, task: Verify, answer: Proved, out: Out) -> Run:
 
 def verified(run: Run, team: Team, policy: Policy, out: Out) -> Run:
     out.append(TableVerified(run.domain.name))
-    return _export(run, team, out)
+    return _export_if_asked(run, team, out)
 
 
 # ---- the end ----
 
 
-def _export(run: Run, team: Team, out: Out) -> Run:
+def _export_if_asked(run: Run, team: Team, out: Out) -> Run:
     if run.domain.syzygy:
-        return ask(run, team, Stage.EXPORT, [(FIRST, Export())], out)
+        return export(run, team, out)
     return _ended(replace(run, team=team), out)
+
+
+def export(run: Run, team: Team, out: Out) -> Run:
+    out.append(ExportBegan(run.domain.name))
+    return ask(run, team, Stage.EXPORT, [(FIRST, Export())], out)
 
 
 def exported(run: Run, team: Team, policy: Policy, out: Out) -> Run:
-    return _ended(replace(run, team=team), out)
+    out.append(ExportDone(run.domain.name))
+    if run.table is None:
+        return _ended(replace(run, team=team), out)
+    run, _ = disband(replace(run, team=team, exported=True), out)
+    return run
 
 
 def _ended(run: Run, out: Out) -> Run:

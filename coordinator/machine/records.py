@@ -26,6 +26,7 @@ class WavesPlanned:
     waves: tuple[tuple[str, ...], ...]
     present: tuple[str, ...]
     logged: tuple[Logged, ...]
+    exports: tuple[str, ...] = ()  # tables that exist and lack their Syzygy files
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,20 @@ class TableVerified:
 
 
 @dataclass(frozen=True, slots=True)
+class ExportBegan:
+    """A worker writes the Syzygy files of a table."""
+
+    domain: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExportDone:
+    """Both Syzygy files of a table have their names and are whole."""
+
+    domain: str
+
+
+@dataclass(frozen=True, slots=True)
 class SetBack:
     """A domain lost its workers and goes on from its last committed pass with others."""
 
@@ -163,6 +178,8 @@ Record = (
     | LevelSolved
     | TablePublished
     | TableVerified
+    | ExportBegan
+    | ExportDone
     | SetBack
     | Repeated
     | NodesLacking

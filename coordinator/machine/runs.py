@@ -39,7 +39,7 @@ def _run(domain: DomainPlan, plan: BuildPlan, before: Run | None, logged: Logged
         if run.published is not None:  # its parts went into it
             run = replace(run, published=None, parts=run.parts if is_there else {})
         incarnation = max(run.incarnation, before.incarnation)
-        run = replace(run, incarnation=incarnation)
+        run = replace(run, incarnation=incarnation, exported=False)  # the plan has looked for files
     if domain.table:
         return replace(run, solved=is_there or run.solved, furthest=run.committed)
     table = run.table or PRESENT if is_there else None

@@ -1,7 +1,8 @@
 """Which domains run side by side, and on how many nodes each of them.
 
 A domain can start when all domains it needs are ready.  Tables that have begun come first, then the
-earlier waves; what is left over goes to the others.
+earlier waves, and last the Syzygy files of tables that are there; what is left over goes to the
+others.
 
     as many domains as nodes     one node for each domain
     more domains than nodes      small ones share a node, each on some of its cores
@@ -92,8 +93,8 @@ def _policy(build: BuildJob) -> Policy:
 
 
 def _waiting(build: BuildJob) -> list[Run]:
-    """The domains that have no workers and are yet to be solved."""
-    return [run for run in build.runs.values() if run.team is None and not run.is_ready]
+    """The domains that have no workers and are not done."""
+    return [run for run in build.runs.values() if run.team is None and not run.is_done]
 
 
 def _ready(build: BuildJob) -> list[Run]:
@@ -107,7 +108,10 @@ def _ready(build: BuildJob) -> list[Run]:
         below = (build.runs[name] for name in run.domain.rests_on)
         return run.incarnation > 0 or any(level.incarnation for level in below)
 
-    return sorted(ready, key=lambda run: (not has_begun(run), run.domain.wave, -run.domain.size))
+    def turn(run: Run) -> tuple[bool, bool, int, int]:
+        return run.is_ready, not has_begun(run), run.domain.wave, -run.domain.size
+
+    return sorted(ready, key=turn)
 
 
 def _rivals(run: Run, waiting: Iterable[Run]) -> Iterator[Run]:

@@ -148,6 +148,7 @@ class Run:
     parts: Mapping[int, int] = field(default_factory=dict)  # part -> incarnation that wrote it
     published: PublishedTable | None = None  # it has its name, and is yet to be verified
     table: PublishedTable | None = None
+    exported: bool = False  # the Syzygy files that it lacked are written
     solved: bool = False  # a level whose parts are all written
     team: Team | None = None
     setbacks: int = 0  # since a pass or part was committed that never had been before
@@ -171,6 +172,11 @@ class Run:
     def is_ready(self) -> bool:
         """Whether the domains that need this one can begin."""
         return self.table is not None or self.solved
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is left to do for it."""
+        return self.is_ready and (self.exported or not self.domain.lacks_files)
 
     @property
     def is_wanted(self) -> bool:

@@ -163,14 +163,14 @@ def _planned(build: BuildJob, event: Planned, out: Out) -> BuildJob:
 
 
 def _waves(plan: BuildPlan, runs: Mapping[str, Run]) -> WavesPlanned:
-    waves = sorted({domain.wave for domain in plan.domains})
     named = (
         tuple(d.name for d in plan.domains if d.wave == wave and runs[d.name].is_wanted)
-        for wave in waves
+        for wave in sorted({domain.wave for domain in plan.domains})
     )
     there = tuple(name for name, run in runs.items() if run.table is not None)
     logged = tuple(found for found in plan.logged if any(passes for _, passes in found.passes))
-    return WavesPlanned(tuple(filter(None, named)), there, logged)
+    exports = tuple(name for name, run in runs.items() if run.is_ready and not run.is_done)
+    return WavesPlanned(tuple(filter(None, named)), there, logged, exports)
 
 
 def _unplannable(build: BuildJob, event: Unplannable, out: Out) -> BuildJob:
@@ -264,7 +264,7 @@ def _answered(build: BuildJob, event: Answer, out: Out) -> BuildJob:
     before = run.team
     run = answered(run, event, build.plan.policy, out)
     build = with_run(build, event.call.domain, run)
-    if run.is_ready:
+    if run.is_done:
         cleared(build, run, out)
         return started(build, out)
     if run.team and before and run.team.released != before.released:

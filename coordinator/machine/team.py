@@ -45,11 +45,13 @@ def begin(
     placed = tuple((share.node, len(share.partitions)) for share in shares)
     given = tuple((share.cores, share.memory) for share in shares)
     proportions = tuple(share.proportion for share in shares)
-    out.append(Assigned(run.domain.name, incarnation, placed, severed, given, proportions))
+    if not run.domain.lacks_files:  # of an export its beginning is recorded
+        out.append(Assigned(run.domain.name, incarnation, placed, severed, given, proportions))
     team = Team(incarnation, shares, owners)
     run = replace(run, incarnation=incarnation, workers=numbers, team=team)
+    mode, exports = run.domain.mode, run.domain.lacks_files
     tasks = [
-        Create(share.node, share.cores, share.memory, owners, below, run.domain.mode)
+        Create(share.node, share.cores, share.memory, owners, below, mode, exports)
         for share in shares
     ]
     return ask(run, team, Stage.CREATE, enumerate(tasks), out)

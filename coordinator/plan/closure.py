@@ -10,15 +10,16 @@ two metrics read different columns and log different passes.  Both open the sets
 which takes 1 % of KRBvKR's time, and share nothing.
 """
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
 from kingpair.coordinator.plan.build_spec import BuildSpec
-from kingpair.coordinator.plan.domains import DomainPlan, Layout
+from kingpair.coordinator.plan.domains import DomainPlan, Layout, Node
 from kingpair.coordinator.plan.estimate import (
     Estimate,
     estimate,
+    export_memory,
     level_memory,
     memory_of,
     proof_memory,
@@ -42,6 +43,7 @@ from kingpair.workers.index.partition_graphs import (
 from kingpair.workers.index.structures import structures
 from kingpair.workers.index.walk_parts import WALKS
 from kingpair.workers.number_types import STRONGER, WEAKER, Side
+from kingpair.workers.solve.sets_mode import SetsMode
 from kingpair.workers.table.key import DomainKey, TableKey
 
 Waves = tuple[tuple[TableKey, ...], ...]
@@ -164,6 +166,27 @@ def _domain_with_pawns(key: TableKey, cores: int, verify: bool) -> DomainPlan:
         base=proof_memory(key.material, cores),
         verify=verify,
         painted=0,
+    )
+
+
+def export_of(domain: DomainPlan, nodes: Sequence[Node]) -> DomainPlan:
+    """The domain of a table that is there and lacks its Syzygy files: one worker writes them.  It
+    gets the largest node for itself if that has less memory than it might take.
+    """
+    needed = export_memory(TableKey.parse(domain.name).material)
+    largest = max((node.memory for node in nodes), default=needed)
+    return replace(
+        domain,
+        winners=(),
+        layout=JOINED,
+        size=1,
+        base=min(needed, largest),
+        held=0,
+        copied=0,
+        rests_on=(),
+        painted=0,
+        lacks_files=True,
+        mode=SetsMode.ALL,
     )
 
 

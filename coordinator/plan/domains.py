@@ -46,6 +46,7 @@ class DomainPlan:
     verify: bool = False  # the table is proved once it is published
     proof: int = 1  # parts that several workers prove it in at least; 1 if one worker proves it
     syzygy: bool = False  # Syzygy files are written of the table
+    lacks_files: bool = False  # the table is there, and its Syzygy files are not
     patience: int = 1  # passes without a loss in a row, after which no pass finds anything
     table: str = ""  # the table whose level it is; empty if it publishes a table itself
     rests_on: tuple[str, ...] = ()  # the levels whose logs and parts its workers read

@@ -14,7 +14,7 @@ from kingpair.workers.game.chess.waves import buildable, closure
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.index.index import Index
 from kingpair.workers.index.king_pairs import FIXED, TURNED
-from kingpair.workers.index.material_index import index_of
+from kingpair.workers.index.material_index import index_of, table_index
 from kingpair.workers.index.structures import structures
 from kingpair.workers.solve.budget import AHEAD, UNDO, walk_piece
 from kingpair.workers.solve.sets_mode import SetsMode
@@ -27,6 +27,7 @@ BASE = 250 << 20  # the interpreter, pyarrow, numpy, the tables that stay open
 TABLE_BYTES_PER_VALUE = 0.24
 PAWN_TABLE_BYTES_PER_VALUE = 0.4  # KPPvKP to mate takes 0.39, KRPvKR 0.22
 LOG_BYTES_PER_VALUE = 0.32
+EXPORT_BYTES_PER_SLOT = 20  # KBPvKN took 19
 LEAST = 16 << 10  # a file with its schema, footer and digests
 
 
@@ -171,6 +172,13 @@ def proof_memory(material: Material, threads: int) -> int:
         column = _promoted(material)
     columns = 4 + (threads > 1)
     return fixed + max(PROOF_WITH_PAWNS, columns * column + PROOF_BESIDE_PROMOTIONS)
+
+
+def export_memory(material: Material) -> int:
+    """The memory in which Syzygy files are made: the columns of the table whole, those of what its
+    moves lead into, and a sub-table with what codes it.
+    """
+    return BASE + EXPORT_BYTES_PER_SLOT * table_index(material).rows
 
 
 def level_memory(material: Material, level: Index, metric: Metric) -> tuple[int, int, int]:

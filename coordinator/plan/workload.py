@@ -3,6 +3,7 @@
     solve   the passes of both analyses, with what captures and promotions lead to
     write   the columns and the seal of the table
     prove   every value once more, by forward moves
+    export  the Syzygy files of the table, if they are asked for
 
 How long a machine takes is this work times its pace, the seconds that it needs for one of these,
 which every build measures anew (`kingpair.coordinator.journal.countdown`).  Solving pawnless
@@ -20,6 +21,7 @@ from kingpair.workers.index.structures import structures
 from kingpair.workers.table.key import TableKey
 
 EACH = 0.03  # what any table or level takes besides: files, and the journal
+EXPORT_PER_SLOT = 6e-8  # to write the Syzygy files of a table
 PER_SLOT = (4e-9, 7e-9)  # to write and to prove a slot of one side to move
 WRITE_PER_SLOT_WITH_PAWNS = 3e-9
 # To prove a slot with pawns and no piece, one piece, or more of them besides.
@@ -66,6 +68,12 @@ def work_of(table: TableKey) -> Work:
         write, prove = WRITE_PER_SLOT_WITH_PAWNS, PROVE_PER_SLOT_WITH_PAWNS[_pieces(material)]
         solve = _with_pawns
     return Work(EACH + solve(material, metric, slots), EACH + write * slots, prove * slots)
+
+
+@cache
+def export_work(material: Material) -> float:
+    """Returns the work of the Syzygy files of a material."""
+    return EACH + EXPORT_PER_SLOT * estimate(material, 1, Metric.DTZ).slots
 
 
 def work_by_team(table: TableKey, team: int) -> float:

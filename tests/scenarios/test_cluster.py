@@ -96,8 +96,31 @@ def test_levels_to_zeroing_and_their_syzygy_files_have_the_same_bytes(tmp_path: 
         assert done.returncode == 0, done.stderr[-3000:]
     assert tables_of(tmp_path / "out") == tables_of(tmp_path / "here")
     assert len(list((tmp_path / "out" / "syzygy").iterdir())) == 10
-    for path in (tmp_path / "here" / "syzygy").iterdir():
-        assert (tmp_path / "out" / "syzygy" / path.name).read_bytes() == path.read_bytes()
+    assert _files_are_equal(tmp_path)
+
+
+@needs_cluster
+@pytest.mark.slow
+def test_files_that_tables_lack_are_written_on_a_cluster(tmp_path: Path) -> None:
+    here, out = tmp_path / "here", tmp_path / "out"
+    words = "build", "KPvK", "--metric", "dtz", "--threads", "2", "--out"
+    cluster = "--cluster", "local", "--workers", "2"
+    for directory, more in ((here, ("--syzygy",)), (out, ()), (out, ("--syzygy", *cluster))):
+        command = sys.executable, "-m", "kingpair", *words, str(directory), *more
+        done = on_loopback(tmp_path, *command)
+        assert done.returncode == 0, done.stderr[-3000:]
+    assert "5 tables are there already, 5 without Syzygy files" in done.stdout
+    assert "wrote the Syzygy files of 5 tables" in done.stdout
+    assert _files_are_equal(tmp_path)
+
+
+def _files_are_equal(tmp_path: Path) -> bool:
+    """Whether both directories have the same Syzygy files."""
+    found = [
+        {path.name: path.read_bytes() for path in (tmp_path / name / "syzygy").iterdir()}
+        for name in ("here", "out")
+    ]
+    return found[0] == found[1] != {}
 
 
 def _is(record: Record, kind: type[Assigned | TableVerified], domain: str) -> bool:

@@ -127,6 +127,9 @@ const CHANGES = {
     build.progress.decided += pass.won + pass.lost;
     build.latest = nameOf(found);
   },
+  export(build, { material, metric, syzygy }) {
+    materialOf(build, { material, metric }).syzygy = syzygy;
+  },
   workers(build, { workers, nodes }) {
     build.workers = workers;
     build.nodes = nodes;
@@ -152,6 +155,7 @@ function leave(build) {
   build.workers = [];
   build.nodes = [];
   for (const each of materialsOf(build).filter(isWorked)) each.state = build.state === 'failed' ? 'failed' : 'waiting';
+  for (const each of materialsOf(build).filter(({ syzygy }) => syzygy === 'being written')) each.syzygy = 'missing';
 }
 
 /** The numbers of men and of pawns, which say when a material is built. */

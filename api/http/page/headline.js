@@ -81,11 +81,19 @@ function* figuresOf(build, material, now) {
   yield ['Decided', rough(decided), 'positions'];
   const phase = material && phaseOf(build, material);
   if (running && material) yield shownPhase(material.material, phase, pass);
+  yield* filesOf(materialsOf(build));
   if (build.started) yield ['Time', elapsed(build, now), build.ended ? `ended ${at(build.ended)}` : `since ${at(build.started)}`];
   if (running) yield left === null ? ['Left', 'not known yet', 'it is being planned'] : ['Left', about(left), `${span(eta)}; ${why ? `longer than was said: ${why}` : THEN[phase] ?? 'for all its tables'}`];
   if (build.state !== 'succeeded') return;
   const written = materialsOf(build).filter(({ state }) => state === 'done');
   yield ['Tables', `${number(written.length)} written`, size(written.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0))];
+}
+
+/** How far the Syzygy files are, if the build writes any. */
+function* filesOf(materials) {
+  const files = materials.filter(({ syzygy }) => syzygy);
+  const under = files.find(({ syzygy }) => syzygy === 'being written');
+  if (files.length) yield ['Syzygy files', `${files.filter(({ syzygy }) => syzygy === 'written').length} of ${files.length}`, under ? `now those of ${under.material}` : 'tables'];
 }
 
 const THEN = { solving: 'it is solved, then written and proved', painting: 'it is written, then proved', verifying: 'every value is proved' };

@@ -188,6 +188,9 @@ class BuildMaterial(Model):
     seconds: float | None
     positions: int
     decided: int
+    syzygy: str | None = Field(
+        description="Of Syzygy files that the build writes: missing, being written, written."
+    )
     longest: LongestBySide | None
     passes: list[BuildPass]
     levels: list[BuildLevel] = Field(description="Of a material with pawns; else none.")

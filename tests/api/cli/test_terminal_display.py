@@ -8,13 +8,23 @@ from pathlib import Path
 
 from terminal import in_process_of_its_own
 
-from kingpair.api.answers.progress import analysis, found_by, status
+from kingpair.api.answers.progress import (
+    analysis,
+    exported_line,
+    found_by,
+    planned_lines,
+    status,
+    summary,
+)
 from kingpair.coordinator.journal.build_records import BuildRecord
 from kingpair.coordinator.journal.countdown import Left
-from kingpair.coordinator.journal.forecast import Range
+from kingpair.coordinator.journal.forecast import Range, fraction
 from kingpair.coordinator.journal.rows import Row
 from kingpair.coordinator.machine.records import (
     Assigned,
+    Became,
+    ExportBegan,
+    ExportDone,
     PassCommitted,
     Record,
     TablePublished,
@@ -22,6 +32,7 @@ from kingpair.coordinator.machine.records import (
 )
 from kingpair.coordinator.plan.build_spec import BuildSpec
 from kingpair.workers.game.chess.material import Material
+from kingpair.workers.game.metric import Metric
 from kingpair.workers.number_types import Depth
 from kingpair.workers.sets.disk_use import DiskUse
 
@@ -118,3 +129,24 @@ def under_way() -> BuildRecord:
     ):
         happen(build, time, record)
     return build
+
+
+def test_the_syzygy_files_of_tables_that_were_there_are_counted() -> None:
+    tables = ("KQvK.dtz", "KRvK.dtz")
+    spec = BuildSpec(tuple(map(Material.parse, ("KQvK", "KRvK"))), (Metric.DTZ,), syzygy=True)
+    build = BuildRecord("build", 0, spec, 0.0, is_queued=False)
+    planned = WavesPlanned((), tables, (), tables)
+    assert list(planned_lines(planned)) == ["2 tables are there already, 2 without Syzygy files"]
+    for record in (
+        planned,
+        Became("running", ""),
+        ExportBegan(tables[0]),
+        ExportDone(tables[0]),
+        ExportBegan(tables[1]),
+    ):
+        happen(build, 1.0, record)
+    assert next(status(build, 2.0, None)) == "table 2 of 2  KRvK  writing its Syzygy files"
+    assert 0.4 < fraction(build) < 0.6
+    happen(build, 3.0, ExportDone(tables[1]))
+    assert exported_line(build, build.domains[tables[1]]) == "  KRvK     Syzygy files written"
+    assert summary(build, Path("out"), 3.0) == "wrote the Syzygy files of 2 tables in out: 3.00 s"

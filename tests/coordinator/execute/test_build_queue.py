@@ -195,6 +195,21 @@ def test_a_build_with_all_tables_present_waits_for_no_turn(tables: Path, tmp_pat
     assert {domain.state for domain in found.domains.values()} == {"exists"}
 
 
+def test_a_build_with_all_tables_present_waits_for_its_turn_to_write_their_files(
+    tmp_path: Path,
+) -> None:
+    out = tmp_path / "out"
+    asked = {"materials": ["KQvK"], "metrics": ["dtz"]}
+    with queue_at(out) as queue:
+        queue.submit(BuildSpec.parse(asked))
+        ended(out, "b1")
+        for number in (2, 3):  # the third finds the files
+            queue.submit(BuildSpec.parse(asked | {"syzygy": True}))
+            (found,) = ended(out, f"b{number}").domains.values()
+            assert (found.state, found.syzygy) == ("exists", "written" if number == 2 else "")
+    assert {path.name for path in (out / "syzygy").iterdir()} == {"KQvK.rtbw", "KQvK.rtbz"}
+
+
 def test_a_build_that_waits_for_nodes_says_what_they_lack(tmp_path: Path) -> None:
     def nowhere(site: Site, library: TableStore) -> InProcess:
         executor = InProcess(site, library, 1, 1)

@@ -1,6 +1,7 @@
 """Facts about builds that write Syzygy files: those of `kingpair export`, and each table once."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from kingpair.coordinator.execute.build import build
 from kingpair.coordinator.execute.control import Control
 from kingpair.coordinator.execute.request import BuildRequest
+from kingpair.coordinator.machine.records import ExportBegan, ExportDone, Record, WavesPlanned
 from kingpair.coordinator.plan.build_spec import BuildSpec
 from kingpair.workers.ask.probe import open_tablebase
 from kingpair.workers.errors import BadRequest, Cancelled
@@ -25,10 +27,15 @@ FILES = {f"{m}.rtb{kind}" for wave in closure([KPVK]) for m in wave for kind in 
 
 
 def built(
-    out: Path, *, verify: bool = True, syzygy: bool = True, control: Control | None = None
+    out: Path,
+    *,
+    verify: bool = True,
+    syzygy: bool = True,
+    control: Control | None = None,
+    heard: Callable[[Record], None] = lambda record: None,
 ) -> None:
     spec = BuildSpec((KPVK,), (Metric.DTZ,), verify=verify, syzygy=syzygy)
-    build(BuildRequest(spec, out, threads=2), lambda row: None, control=control)
+    build(BuildRequest(spec, out, threads=2), lambda row: heard(row.record), control=control)
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +69,49 @@ def test_tables_that_are_there_get_the_files_that_they_lack(
     built(tmp_path)
     assert files(tmp_path) == files(directory)
     assert (tmp_path / "syzygy" / "KQvK.rtbw").stat().st_ino == kept
+
+
+@pytest.fixture
+def without_files(directory: Path, tmp_path: Path) -> Path:
+    """A directory with the tables, and without their Syzygy files."""
+    for table in directory.glob("*.arrow"):
+        shutil.copy(table, tmp_path)
+    return tmp_path
+
+
+def test_missing_files_are_told_of_table_by_table(directory: Path, without_files: Path) -> None:
+    records: list[Record] = []
+    built(without_files, heard=records.append)
+    assert files(without_files) == files(directory)
+    names = {Path(name).stem + ".dtz" for name in FILES}
+    planned, *told = [r for r in records if isinstance(r, WavesPlanned | ExportBegan | ExportDone)]
+    assert isinstance(planned, WavesPlanned)
+    assert (set(planned.exports), planned.waves) == (names, ())
+    assert {r.domain for r in told if isinstance(r, ExportBegan)} == names
+    assert {r.domain for r in told if isinstance(r, ExportDone)} == names
+    assert {path.name for path in without_files.iterdir() if path.is_dir()} == {"syzygy"}
+
+
+def test_an_export_is_cancelled_and_the_next_build_goes_on(
+    directory: Path, without_files: Path
+) -> None:
+    control, done = Control(), list[str]()
+
+    def cancel(record: Record) -> None:
+        if isinstance(record, ExportDone):
+            done.append(record.domain)
+        if isinstance(record, ExportBegan) and len(done) == 2:
+            control.cancel()
+
+    with pytest.raises(Cancelled):
+        built(without_files, control=control, heard=cancel)
+    kept = files(without_files)
+    assert len(done) == 2
+    assert {f"{name.removesuffix('.dtz')}.rtb{kind}" for name in done for kind in "wz"} <= set(kept)
+    assert len(kept) < len(FILES)
+    assert all(files(directory).get(name) == content for name, content in kept.items())
+    built(without_files)
+    assert files(without_files) == files(directory)
 
 
 def test_a_build_that_is_cancelled_writes_no_file_of_tables_that_are_there(tmp_path: Path) -> None:
