@@ -75,39 +75,32 @@ def created(
     takeover_pool: TakeoverPool | None = None,
 ) -> AnyWorker:
     key, level = DomainKey.parse(call.domain)
-    below = [
-        LowerLevel(DomainKey.parse(each.name).level or 0, each.logs, each.parts)
-        for each in task.below
-    ]
+    shared = tables, Threads(threads), site.compact
     if level is not None:
-        return LevelWorker(
-            key,
-            level,
-            below,
-            task.owners,
-            call.worker,
-            call.incarnation,
-            tables,
-            Threads(threads),
-            site.compact,
-        )
+        below = _lower_levels(task)
+        return LevelWorker(key, level, below, task.owners, call.worker, call.incarnation, *shared)
     if task.exports:
-        return Exporter(key, 0, call.incarnation, tables, Threads(threads), site.compact)
+        return Exporter(key, 0, call.incarnation, *shared)
     if key.material.has_pawns:
-        pool = Threads(threads)
-        return TableJoiner(key, below, call.incarnation, tables, pool, site.compact)
+        return TableJoiner(key, _lower_levels(task), call.incarnation, *shared)
     return Worker(
         key,
         task.owners,
         call.worker,
         call.incarnation,
-        tables,
-        Threads(threads),
-        site.compact,
+        *shared,
         takeover_pool if index_of(key.material).set_bytes >= site.least_shared else None,
         task.mode,
         None if site.scratch is None else Path(site.scratch),
     )
+
+
+def _lower_levels(task: Create) -> list[LowerLevel]:
+    levels = [DomainKey.parse(each.name).level or 0 for each in task.below]
+    return [
+        LowerLevel(level, each.logs, each.parts)
+        for level, each in zip(levels, task.below, strict=True)
+    ]
 
 
 def done(worker: AnyWorker, call: Call, task: Task, inbound: Sequence[PackedFrontier]) -> Reply:
