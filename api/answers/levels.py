@@ -5,7 +5,7 @@ from typing import Any
 
 from kingpair.api.text import count
 from kingpair.workers.game.chess.material import Material
-from kingpair.workers.game.chess.waves import is_buildable, wave_of
+from kingpair.workers.game.chess.waves import NOT_BUILT, is_buildable, wave_of
 from kingpair.workers.index.structures import structures
 
 
@@ -17,7 +17,7 @@ def level_lines(materials: Iterable[Material]) -> Iterator[str]:
         if material.has_pawns and wave_of(material) == last:
             found = structures(*material.pawns)
             parts = f"{count(len(found), 'structure')} in {count(len(found.levels), 'level')}"
-            later = "" if is_buildable(material) else "; six men with pawns are not built yet"
+            later = "" if is_buildable(material) else f"; {NOT_BUILT}"
             yield f"{material}: {parts}, level after level{later}."
 
 

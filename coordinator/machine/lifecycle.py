@@ -21,6 +21,11 @@ def became(build: BuildJob, state: State, reason: str, out: Out) -> BuildJob:
     return replace(build, state=state, reason=reason, awaiting=False)
 
 
+def tables_told(number: int) -> str:
+    """`1 table`, `2 tables`."""
+    return f"{number} {'table' if number == 1 else 'tables'}"
+
+
 def end(build: BuildJob, state: State, reason: str, out: Out) -> BuildJob:
     build, _ = disbanded(build, out)
     return became(replace(build, releasing=frozenset()), state, reason, out)
@@ -88,7 +93,7 @@ def started(build: BuildJob, out: Out, lack: str = "") -> BuildJob:
         run = build.runs[name]
         build = with_run(build, name, begin(run, shares, _below(build, run), out))
     if all(run.is_done for run in build.runs.values()):
-        return end(build, State.SUCCEEDED, f"{progress(build).domains} tables", out)
+        return end(build, State.SUCCEEDED, tables_told(progress(build).domains), out)
     if any(run.team is not None for run in build.runs.values()):
         return replace(_grown(build), awaiting=False)
     if build.awaiting:

@@ -64,6 +64,7 @@ from kingpair.coordinator.machine.lifecycle import (
     released,
     set_back,
     started,
+    tables_told,
     unsolved,
     waiting_for,
     with_run,
@@ -156,7 +157,8 @@ def _planned(build: BuildJob, event: Planned, out: Out) -> BuildJob:
     build = replace(build, plan=event.plan, runs=runs)
     tables = [run for run in runs.values() if not run.domain.table]
     present = sum(run.table is not None for run in tables)
-    reason = f"{len(tables) - present} tables to build, {present} are there"
+    there = f", {present} there already" if present else ""
+    reason = f"{tables_told(len(tables) - present)} to build{there}"
     out.append(_waves(event.plan, runs))
     out.extend(TableVerified(domain, seconds) for domain, seconds in event.plan.verified)
     return started(became(build, State.RUNNING, reason, out), out)

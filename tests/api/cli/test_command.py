@@ -165,6 +165,12 @@ BAD_INPUT: tuple[tuple[str, tuple[str, ...], int, str], ...] = (
         3,
         "kingpair build KQRvKR --tables /",
     ),
+    (
+        "no table that can be built",
+        (*PROBE, "8/8/8/8/QP6/5k2/7p/K3r3", "w"),
+        3,
+        "; six men with pawns are not built yet",
+    ),
     ("pawns on the board", (*PROBE, "8/8/8/8/8/5k2/P7/K7", "w"), 3, "no table of KPvK"),
     ("the first position", (*PROBE, chess.STARTING_FEN), 3, "at most 6"),
     ("castling", (*PROBE, "4k3/8/8/8/8/8/8/4K2R", "w", "K", "-"), 3, "castling"),

@@ -319,6 +319,15 @@ def test_a_table_that_is_gone_when_a_build_is_tried_again_is_built_again() -> No
     assert (call.domain, call.incarnation) == ("A", 2)
 
 
+@pytest.mark.parametrize(
+    ("present", "said"),
+    [((), "2 tables to build"), (("A",), "1 table to build, 1 there already")],
+)
+def test_a_build_says_how_many_tables_it_will_write(present: tuple[str, ...], said: str) -> None:
+    two = replace(plan(domain("A"), domain("B", needs=("A",))), present=present)
+    assert Driven(two, *nodes(1)).build.reason == said
+
+
 def test_a_build_resumes_after_the_passes_that_earlier_builds_logged() -> None:
     passes = (
         CommittedPass(Depth(0), 0, 5, 3),

@@ -30,6 +30,7 @@ def closure(materials: Iterable[Material]) -> tuple[tuple[Material, ...], ...]:
 
 MEN_WITH_PAWNS = 5
 """Six men with pawns would have to be solved in parts of a level."""
+NOT_BUILT = "six men with pawns are not built yet"
 MEN_MIN = 3
 
 
