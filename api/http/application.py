@@ -43,6 +43,7 @@ def create(settings: Settings) -> FastAPI:
         description=_description(settings),
         version=components()["kingpair"],
         lifespan=_living,
+        openapi_url=None,  # a route of ours, as any other
         docs_url=None,
         redoc_url=None,
     )

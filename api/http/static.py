@@ -7,7 +7,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from fastapi import APIRouter, HTTPException, Request
-from fastapi.responses import Response
+from fastapi.responses import JSONResponse, Response
 
 from kingpair.api.http.ranges import matches
 
@@ -40,6 +40,11 @@ async def page(request: Request) -> Response:
 @router.get("/docs")
 async def docs(request: Request) -> Response:
     return _served(request, "docs.html")
+
+
+@router.get("/openapi.json")
+async def description(request: Request) -> Response:
+    return JSONResponse(request.app.openapi())
 
 
 @router.get("/page/{name}")

@@ -383,6 +383,8 @@ def test_options_say_which_methods_there_are(client: TestClient) -> None:
     answer = client.options("/api/v1/builds", headers=asking)
     assert answer.headers["allow"] == "GET, HEAD, OPTIONS, POST"
     assert "access-control-allow-origin" not in answer.headers
+    for path in ("/", "/docs", "/openapi.json", "/healthz", "/page/main.js"):
+        assert client.options(path).headers["allow"] == "GET, HEAD, OPTIONS"
 
 
 def test_cbor_says_the_same(client: TestClient) -> None:
