@@ -1,5 +1,5 @@
 """The partitions of a material by the worker that owns them, where the workers border, and what
-each sent to each in the last pass.
+each sent to each, in the last pass and in all.
 """
 
 from itertools import permutations
@@ -29,6 +29,7 @@ def owners_told(domain: DomainRecord) -> dict[str, Any]:
                 "receiver": b,
                 "partitions": _border(king_pairs, owners, a, b),
                 "bytes": sent.get((a, b), 0),
+                "bytes_in_all": domain.sent_in_all.get((a, b), 0),
             }
             for a, b in (permutations(range(count), 2) if is_shared else ())
         ],

@@ -172,7 +172,7 @@ async def owners(
     metric: Metric = Metric.DTC,
 ) -> Response:
     """The worker that owns each partition of a material; the borders between workers, and the bytes
-    that crossed them in the last pass.
+    that crossed them in the last pass and in all.
     """
     key = str(TableKey(Material.parse(material), metric))
     if (domain := service.record(id).domains.get(key)) is None:

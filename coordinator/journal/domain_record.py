@@ -91,6 +91,7 @@ class DomainRecord:
     shares: tuple[tuple[str, int], ...] = ()  # the node and the partitions of each worker
     proportions: tuple[int, ...] = ()  # that it was cut in; none if they are equal
     sent: tuple[tuple[int, int, int], ...] = ()  # sender, receiver, bytes of the last pass
+    sent_in_all: dict[tuple[int, int], int] = field(default_factory=dict)  # by these workers
 
     @staticmethod
     def of(table: TableKey) -> "DomainRecord":
@@ -175,7 +176,8 @@ def _assigned(domain: DomainRecord, record: Assigned, row: Row) -> None:
     domain.began = domain.began or row.time
     domain.teams += 1
     domain.last = row.time
-    domain.shares, domain.proportions, domain.sent = record.shares, record.proportions, ()
+    domain.shares, domain.proportions = record.shares, record.proportions
+    domain.sent, domain.sent_in_all = (), {}
     # The levels are solved: its workers join their parts.
     domain.phases.setdefault("painting" if domain.levels else "solving", row.time)
 
@@ -205,6 +207,9 @@ def _committed(domain: DomainRecord, record: PassCommitted, row: Row) -> None:
         )
     )
     domain.last, domain.sent = row.time, record.sent
+    for sender, receiver, count in record.sent:
+        before = domain.sent_in_all.get((sender, receiver), 0)
+        domain.sent_in_all[sender, receiver] = before + count
 
 
 def _painting(domain: DomainRecord, record: PaintingBegan, row: Row) -> None:

@@ -236,9 +236,9 @@ def test_the_map_is_coloured_by_worker_and_says_what_each_sent(tmp_path: Path) -
         page.goto(f"{url}?build=b1")
         expect(state(page)).to_have_text("✓Finished")
         page.get_by_role("button", name="Colour by worker").click()
-        sent = page.get_by_role("region", name="Sent in the last pass")
+        sent = page.get_by_role("region", name="Sent from worker to worker")
         expect(sent.locator("tbody tr")).to_have_count(2)
-        size = re.compile(r"\d (bytes|KiB)$")
+        size = re.compile(r"\d (bytes|KiB)[1-9][\d.]* KiB in all$")
         expect(sent.locator("td")).to_have_text(["–", size, size, "–"])
         assert axe_finds(page) == []
 

@@ -1,5 +1,5 @@
 // The partitions by the worker that owns them, on request, and how many bytes each worker sent to
-// each in the last pass.
+// each, in the last pass and in all.
 
 import { make } from './make.js';
 import { ask } from './service.js';
@@ -52,10 +52,11 @@ export class Owners {
   }
 
   table({ shares, borders }) {
-    const bytes = (sender, receiver) => borders.find((each) => each.sender === sender && each.receiver === receiver)?.bytes ?? 0;
+    const border = (sender, receiver) => borders.find((each) => each.sender === sender && each.receiver === receiver);
+    const sent = ({ bytes, bytes_in_all: all }) => [size(bytes), make('small', {}, `${size(all)} in all`)];
     const name = (n) => [make('i', { class: `owner owner${n % COLOURS}` }), ` ${shares[n].node} · ${n}`];
-    const cell = (from, to) => make('td', {}, from === to ? '–' : size(bytes(from, to)));
-    return make('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Sent in the last pass' }, make('table', { class: 'sent' }, make('caption', {}, 'Sent from worker to worker in the last pass'),
+    const cell = (from, to) => make('td', {}, from === to ? '–' : sent(border(from, to)));
+    return make('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Sent from worker to worker' }, make('table', { class: 'sent' }, make('caption', {}, 'Sent from worker to worker in the last pass, and in all'),
       make('thead', {}, make('tr', {}, make('th', { scope: 'col' }, 'from'), shares.map((_, n) => make('th', { scope: 'col' }, 'to ', name(n))))),
       make('tbody', {}, shares.map((share, from) => make('tr', {}, make('th', { scope: 'row' }, name(from), make('small', {}, `${share.partitions} king pairs`)), shares.map((_, to) => cell(from, to)))))));
   }

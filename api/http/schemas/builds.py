@@ -168,6 +168,7 @@ class Border(Model):
     receiver: int
     partitions: list[int]
     bytes: int = Field(description="Sent from one to the other in the last pass.")
+    bytes_in_all: int = Field(description="Sent from one to the other in all passes so far.")
 
 
 class BuildOwners(Model):
