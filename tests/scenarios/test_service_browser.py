@@ -103,7 +103,14 @@ def test_a_position_is_set_up_by_pieces_and_refused_with_a_reason(url: str) -> N
         page.locator("[data-square='8']").click()
         says(page, "Not known")
         build = page.get_by_role("link", name="Build KPvK")
-        assert build.get_attribute("href") == "/?builds&material=KPvK&metric=dtc"
+        page.get_by_role("button", name="to mate", exact=True).click()
+        says(page, "Not known")
+        assert build.get_attribute("href") == "/?builds&material=KPvK&metric=dtm"
+        build.click()
+        expect(page.get_by_role("checkbox", name="to mate")).to_be_checked()
+        expect(page.get_by_role("checkbox", name="to conversion")).not_to_be_checked()
+        page.go_back()
+        page.get_by_role("button", name="to conversion").click()
         page.get_by_role("button", name="Clear").click()
         says(page, "Draw")
         page.get_by_role("button", name="white rook", exact=True).click()
@@ -258,6 +265,21 @@ def test_the_table_answers_and_marks_a_mistake(url: str) -> None:
         says(page, "White wins in 31")
         page.get_by_role("button", name="Stop playing").click()
         expect(page.locator("#moves")).to_contain_text("Ka2")
+
+
+def test_a_game_cannot_get_stuck(url: str) -> None:
+    with page_of(url) as page:
+        page.goto(at(url, LONG))
+        says(page, "White wins in 31")
+        page.get_by_role("button", name="Black", exact=True).click()
+        page.get_by_role("button", name="Take back").click()  # there is no move yet
+        expect(page.locator("#coach")).to_contain_text("Your move")
+        expect(page.locator("#score .ply")).to_have_count(1)
+        page.locator("#fen").fill("8/8/8/8/QB6/5k2/8/K3r3 w")
+        page.locator("#fen").press("Enter")
+        says(page, "Not known")
+        expect(page.locator("#coach")).to_contain_text("no table of KQBvKR to play against")
+        expect(page.get_by_role("button", name="Hint")).to_be_disabled()
 
 
 def test_a_random_position_is_won_by_who_plays_it(url: str) -> None:

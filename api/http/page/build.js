@@ -9,6 +9,18 @@ export const nameOf = ({ material, metric }) => `${material}.${metric}`;
 export const materialsOf = (build) => build.waves.flatMap((wave) => wave.materials);
 export const isWorked = ({ state }) => ['solving', 'painting', 'verifying'].includes(state);
 
+/** The material to look at: the one that was chosen; else the one that was shown `before`, as long as
+    it is solved, for of several that are solved at once each pass would show another. */
+export function shownOf(build, chosen, before) {
+  const all = materialsOf(build);
+  const find = (name) => all.find((each) => nameOf(each) === name);
+  const last = find(before);
+  const stays = !hasEnded(build) && last?.state === 'solving' && last.passes.length;
+  const asked = all.filter(({ material, passes }) => build.materials.includes(material) && passes.length);
+  return find(chosen) ?? (stays ? last : find(build.latest)) ?? all.filter(isWorked).at(-1)
+    ?? (hasEnded(build) ? asked.at(-1) : null) ?? all.filter(({ passes }) => passes.length).at(-1) ?? null;
+}
+
 /** Ready to take events: a build of the list has no waves and no history.  `found` is what passes
     found by partition, which only events tell. */
 export function prepared(build, found = new Map()) {

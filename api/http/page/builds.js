@@ -27,7 +27,7 @@ export class Builds {
     this.builds = new Map();
     this.rows = new Map();
     this.next = null;
-    const submit = new Submit(parameters.get('material') ?? '', parameters.has('again'), (build) => go(`/?build=${build.id}`));
+    const submit = new Submit(parameters.get('material') ?? '', parameters.getAll('metric'), parameters.has('again'), (build) => go(`/?build=${build.id}`));
     this.list = make('ul', { class: 'jobs' });
     this.more = make('button', { type: 'button', hidden: true, onclick: () => this.load(this.next) }, 'Older builds');
     view.replaceChildren(make('div', { class: 'head' }, make('h1', {}, 'Builds')), submit.element,

@@ -9,7 +9,7 @@ import { Unreachable, ask } from './service.js';
 import { SetUp } from './setup.js';
 import { copy, download, linkTo } from './share.js';
 import { beginWelcome } from './welcome.js';
-import { CLAIM, COUNTS_TO, MEN, MEN_WITH_PAWNS, METRICS, counted, menIn, spoken, unit, verdict, worth } from './words.js';
+import { CLAIM, COUNTS_TO, METRICS, buildAt, counted, isBuilt, spoken, unit, verdict, worth } from './words.js';
 
 const $ = (id) => document.getElementById(id);
 const FIRST = '8/8/8/8/Q7/5k2/8/K3r3 w - - 0 1';
@@ -153,9 +153,7 @@ function showAnswer(answer) {
 
 /** What is not known can be built, unless it has too many men. */
 function buildIt({ material, metric: counted }) {
-  const isChess = !material.includes(':');
-  if (isChess && menIn(material) > (material.includes('P') ? MEN_WITH_PAWNS : MEN)) return '';
-  return make('p', {}, make('a', { href: `/?builds&material=${material}&metric=${counted}`, 'data-view': true }, `Build ${material}`));
+  return isBuilt(material) ? make('p', {}, make('a', { href: buildAt(material, counted), 'data-view': true }, `Build ${material}`)) : '';
 }
 
 function shownGroup([result, title, sign], answer) {
@@ -206,12 +204,11 @@ function enable() {
 }
 
 function showPlayed() {
-  const items = game.numbered().flatMap(({ before, san, note, at }) => [
+  const items = game.numbered().map(({ before, san, note, at }) => make('span', {},
     before ? make('span', { class: 'no' }, before) : null,
     make('button', { type: 'button', class: 'ply', 'aria-current': at === game.at && 'step', onclick: () => goTo(at) }, san),
-    note ? make('span', { class: 'mistake' }, note) : null,
-  ]);
-  $('score').replaceChildren(...items.filter(Boolean));
+    note ? make('span', { class: 'mistake' }, note) : null));
+  $('score').replaceChildren(...items);
   $('played').hidden = game.steps.length === 1;
   const current = $('score').querySelector('[aria-current]');
   if (current) $('score').scrollTop = current.offsetTop - $('score').clientHeight / 2;
@@ -226,11 +223,13 @@ function result() {
 
 // ---- playing ----
 
+/** Shows another position of the game; false if there is none. */
 function goTo(at) {
   stop();
-  if (!game.has(at)) return;
+  if (!game.has(at)) return false;
   game.at = at;
   show('push');
+  return true;
 }
 
 function playMove(option) {

@@ -80,7 +80,7 @@ function* figuresOf(build, material, now) {
   const running = build.state === 'running';
   yield ['Decided', rough(decided), 'positions'];
   const phase = material && phaseOf(build, material);
-  if (running && material) yield shownPhase(material.material, phase, pass);
+  if (running && material) yield shownPhase(nameIn(build, material), phase, pass);
   yield* filesOf(materialsOf(build));
   if (build.started) yield ['Time', elapsed(build, now), build.ended ? `ended ${at(build.ended)}` : `since ${at(build.started)}`];
   if (running) yield left === null ? ['Left', 'not known yet', 'it is being planned'] : ['Left', about(left), `${span(eta)}; ${why ? `longer than was said: ${why}` : THEN[phase] ?? 'for all its tables'}`];
@@ -95,6 +95,9 @@ function* filesOf(materials) {
   const under = files.find(({ syzygy }) => syzygy === 'being written');
   if (files.length) yield ['Syzygy files', `${files.filter(({ syzygy }) => syzygy === 'written').length} of ${files.length}`, under ? `now those of ${under.material}` : 'tables'];
 }
+
+/** A material, with its metric where the build has several. */
+export const nameIn = ({ metrics }, { material, metric }) => (metrics.length > 1 ? `${material} ${METRICS[metric]}` : material);
 
 const THEN = { solving: 'it is solved, then written and proved', painting: 'it is written, then proved', verifying: 'every value is proved' };
 

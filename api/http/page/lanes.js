@@ -57,7 +57,7 @@ export class Lanes {
     const idle = worker.doing === 'idle' || !worker.domain;
     const doing = idle ? 'idle' : `${DOING[worker.doing] ?? worker.doing} ${worker.domain}${worker.level === null || worker.level === undefined ? '' : ` level ${worker.level + 1}`}${worker.metric === 'dtc' ? '' : ` ${METRICS[worker.metric]}`}`;
     return make('li', { class: 'lane' },
-      make('div', { class: 'who' }, make('b', {}, `${worker.node} · ${worker.id.split('.').at(-1)}`), make('span', {}, idle || !PHASES[worker.doing] ? doing : `${PHASES[worker.doing]}: ${doing}`)),
+      make('div', { class: 'who' }, make('b', {}, `${worker.node}\u00a0·\u00a0${worker.id.split('.').at(-1)}`), make('span', {}, idle || !PHASES[worker.doing] ? doing : `${PHASES[worker.doing]}: ${doing}`)),
       memory(worker),
       make('div', { class: 'rate' }, this.spark(worker.id, most), make('span', {}, worker.positions_per_second === null || AFTER.includes(worker.doing) ? 'not solving' : `${rough(worker.positions_per_second)} positions/s`)));
   }

@@ -10,7 +10,7 @@ const MEN_MAX = 5; // larger tables take too long to be sampled
 const LENGTHS = { short: [0, 1 / 3], medium: [1 / 3, 2 / 3], long: [2 / 3, 1], any: [0, 1] };
 
 export class Play {
-  /** `best()` makes the table's move, `back(plies)` takes moves back, `point(uci)` draws an arrow,
+  /** `best()` makes the table's move, `back(plies)` takes moves back if there are any, `point(uci)` draws an arrow,
       `start(fen)` shows another position. */
   constructor({ best, back, point, start, metric }) {
     Object.assign(this, { best, back, point, start, metric });
@@ -67,8 +67,8 @@ export class Play {
   }
 
   hint() {
-    const option = this.found?.options[0];
-    if (!option || this.found.to_move !== this.side) return;
+    if (!this.found || !knows(this.found) || this.found.to_move !== this.side) return;
+    const [option] = this.found.options;
     this.said = [`${option.san} is best.`];
     this.point(option.uci);
     this.show();
@@ -78,7 +78,7 @@ export class Play {
   undo() {
     clearTimeout(this.timer);
     this.said = ['Taken back.'];
-    this.back(this.found && this.found.to_move !== this.side ? 1 : 2);
+    if (!this.back(this.found && this.found.to_move !== this.side ? 1 : 2) && this.found) this.answered(this.found);
   }
 
   /** A position that the side to move wins, of a table that is here. */
@@ -100,17 +100,18 @@ export class Play {
       if (error.name === 'AbortError') return;
       this.said = [error.message];
       $('coach').hidden = false;
+      $('coach-does').hidden = true;
       $('coach-says').replaceChildren(...this.said);
     }
   }
 
   show() {
     document.body.classList.toggle('playing', this.isOn);
-    $('coach').hidden = !this.isOn;
+    $('coach').hidden = $('coach-does').hidden = !this.isOn;
     for (const button of document.querySelectorAll('[data-side]')) button.setAttribute('aria-pressed', button.dataset.side === this.side);
     if (!this.isOn) return;
     const mine = this.found?.to_move === this.side;
-    $('hint').disabled = !mine || !this.found.options.length;
+    $('hint').disabled = !mine || !knows(this.found);
     $('coach-says').replaceChildren(make('span', {}, this.said.join(' ')), make('b', {}, ` ${this.turn(mine)}`));
   }
 
@@ -119,9 +120,13 @@ export class Play {
     if (this.found.checkmate || this.found.stalemate || this.found.insufficient_material) {
       return this.mistakes ? `Over, with ${this.mistakes === 1 ? 'one move' : `${this.mistakes} moves`} that lost something.` : 'Over, and every move was best.';
     }
+    if (!knows(this.found)) return `There is no table of ${this.found.material} to play against.`;
     return mine ? 'Your move.' : 'The table is to move.';
   }
 }
+
+/** Whether it is known which move is best. */
+const knows = ({ options }) => options.length > 0 && options[0].result !== null;
 
 /** What was lost by a move beside the best one, in words; nothing if it is as good. */
 export function loss(best, option) {

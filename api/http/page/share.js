@@ -4,10 +4,23 @@ import { make } from './make.js';
 
 /** Copies a text, and says on the button whether that was possible. */
 export async function copy(button, text) {
-  const before = button.textContent;
+  const before = (button.dataset.text ??= button.textContent);
   const done = await navigator.clipboard?.writeText(text).then(() => true, () => false);
-  button.textContent = done ? 'Copied' : 'Not allowed here';
+  button.textContent = done || copiedBySelection(text) ? 'Copied' : 'Not allowed here';
   setTimeout(() => { button.textContent = before; }, 1600);
+}
+
+/** Browsers have no clipboard for pages of other machines without TLS, but copy what is selected. */
+function copiedBySelection(text) {
+  const focused = document.activeElement;
+  const field = make('textarea', { class: 'unseen', 'aria-hidden': 'true', tabindex: -1 });
+  document.body.append(field);
+  field.value = text;
+  field.select();
+  const done = document.execCommand('copy');
+  field.remove();
+  focused?.focus();
+  return done;
 }
 
 export function download(name, text) {

@@ -6,7 +6,7 @@ import { agreed } from './confirm.js';
 import { make } from './make.js';
 import { answered, ask, save, tell } from './service.js';
 import { strip } from './strip.js';
-import { METRICS, colour, duration, limitOf, long, menIn, number, plural, size } from './words.js';
+import { METRICS, colour, duration, limitOf, long, menIn, number, plural, size, unit } from './words.js';
 
 export const STUDIED = 5; // men: larger tables take minutes to read
 const MANY = 100;
@@ -100,7 +100,7 @@ export function samplePanel(table) {
   const form = make('form', { class: 'filters', onsubmit: (event) => { event.preventDefault(); draw(table, new FormData(form), place); } },
     choice('result', 'Side to move', [['', 'wins, draws or loses'], ['win', 'wins'], ['draw', 'draws'], ['loss', 'loses']]),
     choice('to_move', 'To move', [['', 'either side'], ['white', 'White'], ['black', 'Black']]),
-    bound('least', 'in at least'), bound('most', 'at most'), make('span', {}, 'moves'),
+    bound('least', 'in at least'), bound('most', 'at most'), make('span', {}, unit(table.metric)),
     make('button', { type: 'submit' }, 'Draw ten'));
   return panel('Random positions', form, place);
 }

@@ -10,11 +10,11 @@ import { METRICS, SHORT, plural, size, span, waveName } from './words.js';
 const PAUSE = 250; // milliseconds without a key until the plan is asked for
 const EXAMPLES = ['KQvKR', 'KRBvKR', 'KBBvKN'];
 
-/** The form, with the plan below; `again` also builds what is there; `submitted(build)` once there
-    is a build. */
+/** The form, with the plan below; `metrics` are chosen at first; `again` also builds what is there;
+    `submitted(build)` once there is a build. */
 export class Submit {
-  constructor(materials, again, submitted) {
-    Object.assign(this, { again, submitted });
+  constructor(materials, metrics, again, submitted) {
+    Object.assign(this, { again, submitted, metrics: metrics.some((each) => each in METRICS) ? metrics : ['dtc'] });
     this.materials = make('input', { id: 'materials', name: 'materials', value: materials, placeholder: 'KRBvKR', autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false', maxlength: '400', 'aria-describedby': 'plan-said', oninput: () => this.later() });
     this.build = make('button', { type: 'submit', class: 'strong', disabled: true }, 'Build');
     this.said = make('p', { id: 'plan-said', class: 'said', role: 'status' });
@@ -42,7 +42,7 @@ export class Submit {
   }
 
   chooseMetrics() {
-    const box = (metric) => make('label', {}, make('input', { type: 'checkbox', name: 'metric', value: metric, checked: metric === 'dtc', onchange: () => this.later(0) }), METRICS[metric]);
+    const box = (metric) => make('label', {}, make('input', { type: 'checkbox', name: 'metric', value: metric, checked: this.metrics.includes(metric), onchange: () => this.later(0) }), METRICS[metric]);
     return make('fieldset', { class: 'checks' }, make('legend', {}, 'Count moves'), Object.keys(METRICS).map(box));
   }
 

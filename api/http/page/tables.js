@@ -4,7 +4,7 @@ import { chart, fitted } from './chart.js';
 import { make } from './make.js';
 import { ask } from './service.js';
 import { STUDIED, file, longestPanel, passesPanel, restsOn, samplePanel, zugzwangPanel } from './study.js';
-import { METRICS, colour, limitOf, long, number, plural, share, size, unit } from './words.js';
+import { METRICS, buildAt, colour, isBuilt, limitOf, long, number, plural, sentence, share, size, unit } from './words.js';
 
 let shown = 0; // which question the view is waiting for
 
@@ -25,14 +25,15 @@ export async function showTables(view, parameters) {
 function failed(error, view, parameters) {
   const mine = shown;
   document.addEventListener('again', () => mine === shown && !view.hidden && showTables(view, parameters), { once: true });
-  const titles = { 401: 'A token is needed', 403: 'Not with this token', 404: 'No such table', 500: 'This table cannot be used' };
-  const found = state(titles[error.status] ?? 'No answer', error.message);
-  if (error.status === 404 || error.status === 500) found.append(make('p', {}, buildIt(parameters.get('table'), error.status === 500)));
+  const titles = { 400: 'No such table', 401: 'A token is needed', 403: 'Not with this token', 404: 'No such table', 500: 'This table cannot be used' };
+  const found = state(titles[error.status] ?? 'No answer', sentence(error.message));
+  const [material, metric] = [parameters.get('table'), parameters.get('metric') ?? 'dtc'];
+  if ([404, 500].includes(error.status) && isBuilt(material)) found.append(make('p', {}, buildIt(material, metric, error.status === 500)));
   return found;
 }
 
 const state = (title, text) => make('div', { class: 'state' }, make('h1', {}, title), make('p', {}, text));
-const buildIt = (material, again) => make('a', { class: 'button', href: `/?builds&material=${encodeURIComponent(material)}${again ? '&again' : ''}`, 'data-view': true }, `Build ${material}${again ? ' again' : ''}`);
+const buildIt = (material, metric, again) => make('a', { class: 'button', href: `${buildAt(material, metric)}${again ? '&again' : ''}`, 'data-view': true }, `Build ${material}${again ? ' again' : ''}`);
 const linkTo = (table, metric) => `/?table=${table}&metric=${metric}`;
 
 // ---- the list ----
@@ -107,7 +108,7 @@ function empty() {
   return make('div', { class: 'state' },
     make('h1', {}, 'No tables yet'),
     make('p', {}, 'A table appears here when it is finished, also one that another program builds.'),
-    make('p', {}, make('a', { class: 'button strong', href: '/?builds&material=KQvKR', 'data-view': true }, 'Build the first')),
+    make('p', {}, make('a', { class: 'button strong', href: buildAt('KQvKR', 'dtc'), 'data-view': true }, 'Build the first')),
     make('pre', {}, 'kingpair build KQvKR'));
 }
 

@@ -1,10 +1,10 @@
 // One build as it runs, and what became of it: where it is, the picture of its partitions, what each
 // pass found and took, its workers, its waves and its history.
 
-import { apply, foundName, hasEnded, isWorked, latest, levelOf, materialsOf, nameOf, prepared, since } from './build.js';
+import { apply, foundName, hasEnded, isWorked, latest, levelOf, materialsOf, nameOf, prepared, shownOf, since } from './build.js';
 import { Blocks, blocksOf } from './blocks.js';
 import { across, chart, fitted } from './chart.js';
-import { Headline } from './headline.js';
+import { Headline, nameIn } from './headline.js';
 import { Lanes } from './lanes.js';
 import { Levels } from './levels.js';
 import { make } from './make.js';
@@ -17,7 +17,7 @@ import { Stream } from './stream.js';
 import { strip } from './strip.js';
 import { needs, planned } from './submit.js';
 import { Triangle, legend } from './triangle.js';
-import { METRICS, SHORT, at, colour, duration, limitOf, long, plural, size, waveName } from './words.js';
+import { METRICS, SHORT, at, colour, duration, limitOf, long, plural, sentence, size, waveName } from './words.js';
 
 const PACE = 200; // milliseconds between two drawings: small materials make hundreds of passes a second
 const HIGH = 150; // of a chart
@@ -56,7 +56,7 @@ export class Watch {
       this.build = prepared(build);
     } catch (error) {
       this.build = null;
-      return this.state({ 401: 'A token is needed', 403: 'Not with this token', 404: 'No such build' }[error.status] ?? 'No answer', error.message);
+      return this.state({ 401: 'A token is needed', 403: 'Not with this token', 404: 'No such build' }[error.status] ?? 'No answer', error.status === 404 ? `There is no build ${this.id}, or it was deleted.` : sentence(error.message));
     } finally {
       clearTimeout(slow);
     }
@@ -159,12 +159,9 @@ export class Watch {
   // ---- the material that is looked at ----
 
   current() {
-    const all = materialsOf(this.build);
-    const find = (name) => all.find((each) => nameOf(each) === name);
-    const worked = all.filter(isWorked);
-    const asked = all.filter(({ material, passes }) => this.build.materials.includes(material) && passes.length);
-    return find(this.chosen) ?? find(this.build.latest) ?? worked.at(-1) ?? (hasEnded(this.build) ? asked.at(-1) : null)
-      ?? all.filter(({ passes }) => passes.length).at(-1) ?? null;
+    const found = shownOf(this.build, this.chosen, this.followed);
+    this.followed = found && nameOf(found);
+    return found;
   }
 
   picture() {
@@ -240,8 +237,8 @@ export class Watch {
     return stateWord(this.stateOf(material));
   }
 
-  label({ material, metric }) {
-    return this.build.metrics.length > 1 ? `${material} ${METRICS[metric]}` : material;
+  label(material) {
+    return nameIn(this.build, material);
   }
 
   /** What was begun and not finished when the build ended will not wait for its turn. */
