@@ -26,6 +26,11 @@ def tables_told(number: int) -> str:
     return f"{number} {'table' if number == 1 else 'tables'}"
 
 
+def plan_told(tables: int, present: int) -> str:
+    there = f", {present} there already" if present else ""
+    return f"{tables_told(tables - present)} to build{there}"
+
+
 def end(build: BuildJob, state: State, reason: str, out: Out) -> BuildJob:
     build, _ = disbanded(build, out)
     return became(replace(build, releasing=frozenset()), state, reason, out)

@@ -61,10 +61,10 @@ from kingpair.coordinator.machine.lifecycle import (
     end,
     forgiven,
     make_plan,
+    plan_told,
     released,
     set_back,
     started,
-    tables_told,
     unsolved,
     waiting_for,
     with_run,
@@ -157,11 +157,9 @@ def _planned(build: BuildJob, event: Planned, out: Out) -> BuildJob:
     build = replace(build, plan=event.plan, runs=runs)
     tables = [run for run in runs.values() if not run.domain.table]
     present = sum(run.table is not None for run in tables)
-    there = f", {present} there already" if present else ""
-    reason = f"{tables_told(len(tables) - present)} to build{there}"
     out.append(_waves(event.plan, runs))
     out.extend(TableVerified(domain, seconds) for domain, seconds in event.plan.verified)
-    return started(became(build, State.RUNNING, reason, out), out)
+    return started(became(build, State.RUNNING, plan_told(len(tables), present), out), out)
 
 
 def _waves(plan: BuildPlan, runs: Mapping[str, Run]) -> WavesPlanned:
