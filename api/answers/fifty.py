@@ -10,6 +10,8 @@ passed without a capture or a pawn move, so that
     in doubt  the phase ends in time, but a later one may be too long
     spoilt    not even this phase ends in time, or the clock stands at 100 already
 
+With pawns no count to a conversion spoils a result, for a pawn may move before the phase ends.
+
 A side that wins in n moves makes the last of them on ply 2n - 1, or leaves its opponent nothing but
 captures on ply 2n (`zeroing` says when the ply is certain).
 """
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from kingpair.workers.syzygy.distance import SyzygyAnswer
 
 CLAIM = CLOCK_LIMIT
+PAWNS = frozenset("Pp")
 
 
 class Category(StrEnum):
@@ -73,7 +76,7 @@ class Phases(NamedTuple):
     """Facts about the phases of a game with some men, from the counts of tables."""
 
     short: bool
-    """Whether every phase that can follow a capture ends within fifty moves."""
+    """Whether every phase that can follow a capture or a promotion ends within fifty moves."""
     exact: frozenset[Colour]
     """The winners against whom no capture loses: such a winner makes the last move of a phase."""
 
@@ -105,7 +108,7 @@ def category(seen: PositionFacts, before: int, phases: Known) -> Category:
     if to_conversion is None:
         return in_doubt
     if clock + soonest(to_conversion) > CLAIM:
-        return spoilt
+        return spoilt if PAWNS.isdisjoint(seen.position.board) else in_doubt
     known = phases(seen.position)
     latest = soonest(to_conversion) + (winner(seen.position, to_conversion) not in known.exact)
     return certain if clock + latest <= CLAIM and known.short else in_doubt
@@ -178,7 +181,7 @@ class LaterPhases:
         return known
 
     def _looked_up(self, material: Material, swapped: bool) -> Phases:
-        smaller = {capture.material for capture in material.captures()}
+        smaller = {exit_.material for exit_ in material.exits()} - {material}
         short = all(self._is_short(each) for wave in closure(smaller) for each in wave)
         sides = {STRONGER: Colour.BLACK if swapped else Colour.WHITE}
         sides[WEAKER] = sides[STRONGER].other
@@ -199,9 +202,11 @@ class LaterPhases:
     def _is_exact(self, material: Material, side: Side) -> bool:
         """Whether a side that wins always makes the last move of a phase.
 
-        It does if it cannot win once a man of its own is taken, or if all losses in 0 are mates:
-        a table that counts to mate then has as many of them.
+        It does if it cannot win once a man of its own is taken or a pawn of its opponent becomes
+        another man, or if all losses in 0 are mates: a table that counts to mate then has as many.
         """
+        if "P" in (material.stronger, material.weaker)[opponent(side)]:
+            return self._ends_in_mates(material, COLUMNS[opponent(side)])
         lost = (
             capture for capture in material.captures() if material.sides[capture.captive] == side
         )

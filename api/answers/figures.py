@@ -31,11 +31,14 @@ def stats_text(material: Material, metric: Metric, counts: Counts, labelled: boo
     if longest := list(_longest(counts, metric)):
         yield ""
         yield from columns(longest, "<><")
-    if depths := list(by_moves(counts, metric)):
+    limit = phase_limit(material, metric)
+    if depths := list(by_moves(counts, metric, limit)):
         yield ""
         yield from columns(depths, ">>>>>")
         yield ""
         yield from _LEGENDS.get(metric, ())
+        if metric is Metric.DTC and limit is not None and longest_win(counts) > limit:
+            yield "Below the line the 50-move rule draws."
 
 
 _LEGENDS = {
@@ -90,6 +93,19 @@ def five_results(side: Counts) -> dict[str, int]:
     }
 
 
+def phase_limit(material: Material, metric: Metric) -> int | None:
+    """The longest distance of a table that the 50-move rule lets count.
+
+    None if distances do not say: those to mate, those to a conversion that pawns can delay, and
+    those of a game without the rule.
+    """
+    if not material.game.has_clock_rule or not metric.conversion_ends_phase:
+        return None
+    if metric.counts_plies:
+        return CLOCK_LIMIT
+    return None if material.has_pawns else CLOCK_LIMIT // 2
+
+
 def _longest(counts: Counts, metric: Metric) -> Iterator[tuple[str, ...]]:
     for name, mover in (("white", "White"), ("black", "Black")):
         for result, word in (("win", "wins"), ("loss", "loses")):
@@ -97,9 +113,9 @@ def _longest(counts: Counts, metric: Metric) -> Iterator[tuple[str, ...]]:
                 yield f"{mover} {word} in at most", count(entry["moves"], metric.noun), entry["fen"]
 
 
-def by_moves(counts: Counts, metric: Metric) -> Iterator[list[str]]:
-    """A row for each distance; plies have a line between those that the 50-move rule lets count
-    and those that it does not.
+def by_moves(counts: Counts, metric: Metric, limit: int | None) -> Iterator[list[str]]:
+    """A row for each distance, with a line between those that the 50-move rule lets count and those
+    beyond the limit.
     """
     shown = [
         (f"{mover} {word}", counts[side][result])
@@ -110,7 +126,6 @@ def by_moves(counts: Counts, metric: Metric) -> Iterator[list[str]]:
     if not shown:
         return
     yield [metric.unit, *(name for name, _ in shown)]
-    limit = CLOCK_LIMIT if metric.counts_plies else None
     for moves in sorted({int(n) for _, found in shown for n in found}):
         if limit is not None and moves > limit:
             yield ["-" * len(metric.unit), *("-" * len(name) for name, _ in shown)]

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from kingpair.api.answers.figures import MOVERS, by_moves
+from kingpair.api.answers.figures import MOVERS, by_moves, phase_limit
 from kingpair.api.text import columns, count, duration, percent
 from kingpair.workers.game.chess.material import Material
-from kingpair.workers.game.metric import CLOCK_LIMIT, Metric
+from kingpair.workers.game.metric import Metric
 from kingpair.workers.game.outcome import Outcome
 from kingpair.workers.index.material_index import table_index
 from kingpair.workers.number_types import Slot
@@ -72,24 +72,18 @@ def _longest_lines(material: Material, metric: str, found: LongestCollection) ->
     if not found.entries:
         yield ""
         yield "Nobody can win."
+    limit, noun = phase_limit(material, Metric(metric)), Metric(metric).noun
     for longest, entries in found.entries.items():
         yield ""
-        yield f"{_longest_line(longest, metric)}{_shown(entries, longest.positions)}"
+        yield f"{_longest_line(longest, limit, noun)}{_shown(entries, longest.positions)}"
         yield from (f"  {entry.fen(material)}" for entry in entries)
 
 
-def _longest_line(longest: LongestDistance, metric: str) -> str:
-    verb, moves = VERBS[longest.outcome], count(longest.moves, Metric(metric).noun)
+def _longest_line(longest: LongestDistance, limit: int | None, noun: str) -> str:
+    verb, moves = VERBS[longest.outcome], count(longest.moves, noun)
     where = count(longest.positions, "distinct position")
-    rule = " (drawn under the 50-move rule)" if _is_spoilt(longest, metric) else ""
+    rule = " (drawn under the 50-move rule)" if limit is not None and longest.moves > limit else ""
     return f"{_mover(longest)} to move {verb} in at most {moves}{rule}, in {where}"
-
-
-def _is_spoilt(longest: LongestDistance, metric: str) -> bool:
-    """Only a count to the conversion, or to zeroing, says how long no man is taken."""
-    found = Metric(metric)
-    most = CLOCK_LIMIT if found.counts_plies else CLOCK_LIMIT // 2
-    return found.conversion_ends_phase and longest.moves > most
 
 
 def longest_json(material: Material, metric: str, found: LongestCollection) -> dict[str, Any]:
@@ -167,7 +161,8 @@ def report_text(report: Report) -> Iterator[str]:
     yield from _zugzwang_lines(report.material, report.zugzwangs)
     yield ""
     yield from _passes_lines(report.passes)
-    if depths := list(by_moves(report.counts, Metric(report.metric))):
+    metric = Metric(report.metric)
+    if depths := list(by_moves(report.counts, metric, phase_limit(report.material, metric))):
         yield ""
         yield from columns(depths, ">>>>>")
 

@@ -16,14 +16,12 @@ exact, and is `precise_dtz`, where no capture by the loser loses, and where the 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kingpair.api.answers.fifty import CLAIM, Known, soonest, winner
+from kingpair.api.answers.fifty import CLAIM, PAWNS, Known, soonest, winner
 from kingpair.workers.ask.answer import Answer
 from kingpair.workers.ask.position_report import MoveFacts, PositionFacts
 from kingpair.workers.game.chess.position import Position
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.syzygy.distance import SyzygyAnswer
-
-PAWNS = frozenset("Pp")
 
 
 class Plies(NamedTuple):

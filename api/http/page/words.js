@@ -6,8 +6,9 @@ export const COUNTS_TO = { dtc: 'to mate or to the capture that decides', dtm: '
 export const unit = (metric) => (metric === 'dtz' ? 'plies' : 'moves');
 export const SHORT = { dtm: 'mate', dtz: 'zeroing' };
 const LIMITS = { dtc: 50, dtm: null, dtz: 100 };
-/** From which length on the 50-move rule of chess draws; null if it never does. */
-export const limitOf = (material, metric) => (material.includes(':') ? null : LIMITS[metric]);
+/** From which length on the 50-move rule of chess draws; null if lengths do not say: pawns can move
+    before a conversion. */
+export const limitOf = (material, metric) => (material.includes(':') || (metric === 'dtc' && material.includes('P')) ? null : LIMITS[metric]);
 const [MEN, MEN_WITH_PAWNS] = [6, 5]; // at most, of what is built
 /** The number of men of a material, whose name may begin with that of its game. */
 export const menIn = (material) => material.split(':').at(-1).length - 1;

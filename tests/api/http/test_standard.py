@@ -308,6 +308,15 @@ def test_a_pawn_that_becomes_a_knight_draws_by_the_fifty_move_rule() -> None:
     ]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("metric", "category"), [(Metric.DTC, "maybe-win"), (Metric.DTZ, "win")])
+def test_a_pawn_can_move_before_a_long_way_to_its_promotion_is_drawn(
+    metric: Metric, category: str
+) -> None:
+    with client_of(unproved(("KPvK",), metric)) as client:
+        assert asked(client, "8/8/8/8/5k2/3K4/P7/8 w - - 90 1")["category"] == category
+
+
 def test_a_win_is_in_doubt_while_a_later_table_is_missing(tables: Path, tmp_path: Path) -> None:
     (tmp_path / "KQvKR.dtc.arrow").symlink_to(tables / "KQvKR.dtc.arrow")
     with client_of(tmp_path) as client:
