@@ -11,7 +11,7 @@ how often         a bucket for each client, that fills steadily and that each pr
 import ipaddress
 import math
 from collections import OrderedDict
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from urllib.parse import urlsplit
@@ -56,8 +56,15 @@ def is_ours(host: str, names: frozenset[str]) -> bool:
     return name == "localhost" or name in names or is_address(name)
 
 
-FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
-"""Headers that a proxy adds: with one of them the peer is the proxy, not the client."""
+_FORWARDED = (b"forwarded", b"x-real-ip", b"via", b"true-client-ip", b"cf-connecting-ip")
+
+
+def is_forwarded(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether a request has a header that a proxy adds: the peer is the proxy then, not the client.
+
+    Names of headers are in lower case.
+    """
+    return any(name.startswith(b"x-forwarded-") or name in _FORWARDED for name, _ in headers)
 
 
 def is_this_machine(peer: str | None) -> bool:

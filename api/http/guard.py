@@ -157,7 +157,7 @@ def _address(connection: HTTPConnection) -> str:
 
 def _is_direct_and_local(connection: HTTPConnection) -> bool:
     """Whether a program on this machine sent this itself, without a proxy."""
-    proxied = any(name in connection.headers for name in access.FORWARDED)
+    proxied = access.is_forwarded(connection.scope["headers"])
     return not proxied and access.is_this_machine(_address(connection))
 
 

@@ -135,7 +135,10 @@ def test_without_tokens_only_a_loopback_peer_is_admitted(tables: Path, peer: str
         assert session == {"required": True, "name": None, "scopes": []}
 
 
-@pytest.mark.parametrize("header", ["Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"])
+@pytest.mark.parametrize(
+    "header",
+    ["Forwarded", "X-Forwarded-For", "X-Forwarded-Proto", "X-Real-IP", "Via", "CF-Connecting-IP"],
+)
 def test_without_tokens_a_proxy_on_this_machine_is_not_admitted(
     client: TestClient, state: Path, header: str
 ) -> None:
