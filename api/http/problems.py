@@ -149,10 +149,14 @@ async def _refused(request: Request, error: Refused) -> Response:
 
 
 async def _invalid(request: Request, error: RequestValidationError) -> Response:
-    said = [
-        f"{'.'.join(map(str, each['loc']))}: {plain_reason(each['msg'])}" for each in error.errors()
-    ]
+    said = [f"{_place(each)}: {plain_reason(each['msg'])}" for each in error.errors()]
     return _answer(request, BAD_REQUEST, "; ".join(said)[:1000])
+
+
+def _place(error: dict[str, Any]) -> str:
+    """Where a request is wrong: `body.fens.0`, or `body` if it is no JSON."""
+    where = error["loc"][:1] if error["type"] == "json_invalid" else error["loc"]
+    return ".".join(map(str, where))
 
 
 async def _http(request: Request, error: HTTPException) -> Response:

@@ -175,7 +175,7 @@ def test_other_paths_and_methods_are_refused(
         ("DELETE", "/api/v1/probe", None, 405, "it takes GET, HEAD, OPTIONS, POST"),
         ("GET", "/api/v1/probe", None, 400, "query.fen: is missing; add it"),
         ("GET", "/api/v1/builds?limit=0", None, 400, "query.limit: must be at least 1"),
-        ("POST", "/api/v1/probe", b"{", 400, "is not JSON; send a JSON object"),
+        ("POST", "/api/v1/probe", b"{", 400, "body: is not JSON; send a JSON object"),
         ("POST", "/api/v1/probe", b'{"fens": 1}', 400, "body.fens: must be a list"),
         ("POST", "/api/v1/plan", b'{"materials": []}', 400, "must have at least 1 item"),
         ("POST", "/api/v1/plan", b'{"materials": ["KQvK"], "x": 1}', 400, "x: is not known here"),
