@@ -72,7 +72,9 @@ def reason_of(report: pytest.TestReport) -> str:
 
 
 # The time that an example takes depends on how busy the machine is, so it has no limit.
-hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.register_profile(
+    "untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("untimed")
 
 *LESSER, BEST = _kernels.levels()
