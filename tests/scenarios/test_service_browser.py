@@ -271,6 +271,12 @@ def test_a_game_cannot_get_stuck(url: str) -> None:
     with page_of(url) as page:
         page.goto(at(url, LONG))
         says(page, "White wins in 31")
+        page.get_by_role("button", name="Follow to mate").click()
+        expect(page.locator("#line")).to_have_text("Pause")
+        page.get_by_role("button", name="Black", exact=True).click()
+        expect(page.locator("#line")).to_have_text("Follow to mate")
+        page.goto(at(url, LONG))
+        says(page, "White wins in 31")
         page.get_by_role("button", name="Black", exact=True).click()
         page.get_by_role("button", name="Take back").click()  # there is no move yet
         expect(page.locator("#coach")).to_contain_text("Your move")

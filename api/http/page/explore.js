@@ -34,6 +34,7 @@ let play;
 
 export function begin(parameters) {
   board ??= build();
+  stop();
   const fen = (parameters.get('fen') ?? game.here.fen).replaceAll('_', ' ');
   metric = parameters.get('metric') in METRICS ? parameters.get('metric') : 'dtc';
   beginWelcome(!parameters.has('fen'));
@@ -57,7 +58,7 @@ function start(fen) {
 function build() {
   const made = new Board($('board'), { chosen, touched, mayLift });
   setup = new SetUp(made, () => game.here.fen, start);
-  play = new Play({ best, start, metric: () => metric, point: (uci) => made.point(uci), back: (plies) => goTo(Math.max(0, game.at - plies)) });
+  play = new Play({ best, start, stop, metric: () => metric, point: (uci) => made.point(uci), back: (plies) => goTo(Math.max(0, game.at - plies)) });
   $('first').onclick = () => goTo(0);
   $('back').onclick = () => goTo(game.at - 1);
   $('forward').onclick = () => goTo(game.at + 1);

@@ -11,9 +11,9 @@ const LENGTHS = { short: [0, 1 / 3], medium: [1 / 3, 2 / 3], long: [2 / 3, 1], a
 
 export class Play {
   /** `best()` makes the table's move, `back(plies)` takes moves back if there are any, `point(uci)` draws an arrow,
-      `start(fen)` shows another position. */
-  constructor({ best, back, point, start, metric }) {
-    Object.assign(this, { best, back, point, start, metric });
+      `start(fen)` shows another position, `stop()` ends a line that plays itself. */
+  constructor({ best, back, point, start, stop, metric }) {
+    Object.assign(this, { best, back, point, start, metric, pause: stop });
     this.side = null; // 'white' or 'black' while a game is on
     this.said = [];
     for (const button of document.querySelectorAll('[data-side]')) button.onclick = () => this.begin(button.dataset.side);
@@ -28,6 +28,7 @@ export class Play {
   }
 
   begin(side) {
+    this.pause();
     this.side = side;
     this.mistakes = 0;
     this.said = [`You have ${colour(side)}; the table has the other side.`];
