@@ -41,20 +41,36 @@ class Threads:
     def map(self, job: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """The results in the order of the items; the first failure is raised once all have
         ended.
-        """
-        return list(self._all(job, items))
 
-    def _all(self, job: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        jobs = [self._pool.submit(job, item) for item in items]
+        Each thread takes one item after the other: to hand over every item would take longer than
+        many jobs.
+        """
+        todo = list(items)
+        places = iter(range(len(todo)))
+        results: dict[int, Result] = {}
+        failures: dict[int, BaseException] = {}
+
+        def work() -> None:
+            for place in places:
+                try:
+                    self.check_open()
+                    results[place] = job(todo[place])
+                except BaseException as error:
+                    failures[place] = error
+                    _leave_no_more(places)
+
+        running = [self._pool.submit(work) for _ in range(min(self.count, len(todo)))]
         try:
-            for done in jobs:
-                yield done.result()
+            for each in running:
+                each.result()
         finally:
-            for waiting in jobs:
-                waiting.cancel()
-            for running in jobs:
-                if not running.cancelled():
-                    running.exception()
+            _leave_no_more(places)
+            for each in running:
+                if not each.cancel():
+                    each.exception()
+        if failures:
+            raise failures.pop(min(failures))
+        return [results[place] for place in range(len(todo))]
 
     def stream(self, job: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Results in order, with only a few jobs under way, for results that are large."""
@@ -84,6 +100,12 @@ class Threads:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _leave_no_more(places: Iterator[int]) -> None:
+    """Takes what an iterator has left, so that no thread finds any more."""
+    for _ in places:
+        pass
 
 
 class Pool(Generic[Lent]):
