@@ -98,13 +98,13 @@ class CaptureKeys:
         size = 64 ** len(smaller.material.letters)
         column: Values = self._new_array(len(TURNED) * size, self._dtype.type)
         readers = readers_of(smaller, self._threads)
-        seen = seen_after_exit(self._metric, _KEYS)
+        write = seen_after_exit(self._metric, _KEYS)
 
         def job(pairs: Partitions) -> None:
             for pair in numbers_of(pairs):
                 with readers.lend() as table:
                     values = table.values(pair, side)
-                column[pair * size : (pair + 1) * size] = seen(values)
+                write(values, column[pair * size : (pair + 1) * size])
 
         self._threads.map(job, partition_jobs(pairs, size))
         return column

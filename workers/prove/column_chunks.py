@@ -18,7 +18,7 @@ from kingpair.workers.number_types import Side
 from kingpair.workers.sets.recycled import recycled
 from kingpair.workers.sets.threads import Threads
 from kingpair.workers.table.format import BLOCK, Table
-from kingpair.workers.table.value import DRAW, Values, loss_in, wdl, win_in
+from kingpair.workers.table.value import DRAW, Values, loss_in, win_in
 
 KEPT_BYTES = 192 << 20
 CHUNK_ROWS = 1 << 22
@@ -29,15 +29,24 @@ ColumnName = tuple[int, Side, int]
 HeldChunks = tuple[list[ColumnName], list[Values]]
 
 
+WriteValues = Callable[[Values, Values], None]
+"""Writes what values of a table are to the table that is verified: given them, and where to."""
+
+
 class ColumnSource(NamedTuple):
     """A table whose columns are read, and what its values are to the table that is verified."""
 
     table: Table
-    seen: Callable[[Values], Values]
+    write: WriteValues
 
 
-def as_they_are(values: Values) -> Values:
-    return values
+def as_they_are(values: Values, out: Values) -> None:
+    out[:] = values
+
+
+def results(values: Values, out: Values) -> None:
+    """1 for a win, 0 for a draw, -1 for a loss."""
+    np.sign(values, out=out)
 
 
 class Classes(NamedTuple):
@@ -48,24 +57,24 @@ class Classes(NamedTuple):
     lost: int
     lost_late: int
 
-    def of(self, values: Values) -> Values:
+    def write(self, values: Values, out: Values) -> None:
         won = np.where(values > CLOCK_LIMIT, self.won_late, self.won)
         lost = np.where(values < loss_in(CLOCK_LIMIT), self.lost_late, self.lost)
-        return np.where(values > 0, won, np.where(values < 0, lost, DRAW)).astype(np.int8)
+        out[:] = np.where(values > 0, won, np.where(values < 0, lost, DRAW))
 
 
 VALUES = Classes(win_in(1), win_in(CLOCK_LIMIT + 1), loss_in(0), loss_in(CLOCK_LIMIT + 1))
 
 
-def seen_after_exit(metric: Metric, classes: Classes = VALUES) -> Callable[[Values], Values]:
-    """The values of a smaller table, as far as they count after a move that leads there.
+def seen_after_exit(metric: Metric, classes: Classes = VALUES) -> WriteValues:
+    """Writes the values of a smaller table, as far as they count after a move that leads there.
 
     If such a move ends the phase, only the result matters, or the result under the 50-move rule.
     Both fit any type.
     """
     if metric.exits_carry_depth:
         return as_they_are
-    return classes.of if metric.exits_carry_class else wdl
+    return classes.write if metric.exits_carry_class else results
 
 
 class ColumnChunks:
@@ -110,14 +119,15 @@ class ColumnChunks:
             return chunk.values
 
     def _make_room(self, staying: Set[ColumnName]) -> None:
-        """Lets chunks go, of those that are needed equally late the least recently used one first.
-        The next one takes their memory.
+        """Lets chunks go: all that will not be needed again, and those that are needed last if they
+        take too much memory, of these the least recently used one first.  The next one takes their
+        memory.
         """
         with self._lock:
             held = sum(chunk.bytes for chunk in self._kept.values())
             going = [name for name in self._kept if name not in staying]
             for name in sorted(going, key=self._next_use, reverse=True):
-                if held > KEPT_BYTES:
+                if held > KEPT_BYTES or self._next_use(name) == NEVER:
                     held -= self._kept.pop(name).bytes
 
     def _next_use(self, name: ColumnName) -> int:
@@ -125,7 +135,7 @@ class ColumnChunks:
 
     def _read(self, name: ColumnName) -> Values:
         number, side, first = name
-        table, seen = self._sources[number]
+        table, write = self._sources[number]
         rows = table.index.structure_rows
         start, stop = first * rows, min((first + self.together[number]) * rows, table.index.rows)
         found = recycled(stop - start, self._dtype.type)
@@ -133,7 +143,7 @@ class ColumnChunks:
             for block in range(start // BLOCK, -(-stop // BLOCK)):
                 at = max(block * BLOCK, start)
                 values = reader.block(block, side)[at - block * BLOCK : stop - block * BLOCK]
-                found[at - start : at - start + len(values)] = seen(values)
+                write(values, found[at - start : at - start + len(values)])
         return found
 
 
