@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace kingpair {
 
@@ -20,7 +21,7 @@ struct SeenPair {
     int32_t pair, second, map;
 };
 
-constexpr size_t PLACES_TOGETHER = 64;
+constexpr size_t PLACES_TOGETHER = 64, PAIRS_TOGETHER = 128;
 
 struct ChildView {
     size_t places, views, pairs;  // of ours
@@ -42,21 +43,41 @@ struct ChildView {
         }
     }
 
-    // The same for `count` pairs, each of which has `size` values in `out`. Without pieces a place is one value: a
-    // child has neighbouring places side by side, and those of the next pair behind them, so a block of places is read
-    // for all pairs in turn.
+    // The same for `count` pairs, each of which has `size` values in `out`. Without pieces a place is one value. A
+    // child has the pairs of a structure side by side, and places that differ in the square of the promoted piece read
+    // the same cache lines of it. So few enough pairs are read for a block of places that their lines stay in the
+    // cache.
     template <class T>
     void read_points(const int16_t* pair, size_t count, const T* column, T* out, size_t size) const {
-        for (size_t first = 0; first < places; first += PLACES_TOGETHER) {
-            const size_t last = first + PLACES_TOGETHER < places ? first + PLACES_TOGETHER : places;
-            for (size_t i = 0; i < count; ++i)
-                for (size_t place = first; place < last; ++place) {
-                    const SeenPair& s = seen[static_cast<size_t>(view[place]) * pairs + static_cast<size_t>(pair[i])];
-                    const size_t at = static_cast<size_t>(row[2 * place + static_cast<size_t>(s.second)]);
-                    out[i * size + place] = column[(at * child_pairs + static_cast<size_t>(s.pair)) * child_slots +
-                                                   map[static_cast<size_t>(s.map)]];
-                }
+        for (size_t at = 0; at < count; at += PAIRS_TOGETHER) {
+            const size_t some = count - at < PAIRS_TOGETHER ? count - at : PAIRS_TOGETHER;
+            for (size_t first = 0; first < places; first += PLACES_TOGETHER)
+                read_block(pair + at, some, column, first, out + at * size, size);
         }
+    }
+
+  private:
+    // Values of some places for some pairs. In `out` the values of a place lie far apart, and most often in lines that
+    // take each other's place in the cache: they are put together elsewhere.
+    template <class T>
+    void read_block(const int16_t* pair, size_t count, const T* column, size_t first, T* out, size_t size) const {
+        const size_t width = places - first < PLACES_TOGETHER ? places - first : PLACES_TOGETHER;
+        T block[PAIRS_TOGETHER][PLACES_TOGETHER];
+        for (size_t p = 0; p < width; ++p) {
+            const size_t place = first + p;
+            const SeenPair* const of_view = seen + static_cast<size_t>(view[place]) * pairs;
+            const T* const from[2] = {rows_of(column, row[2 * place]), rows_of(column, row[2 * place + 1])};
+            for (size_t i = 0; i < count; ++i) {
+                const SeenPair& s = of_view[pair[i]];
+                block[i][p] = from[s.second][static_cast<size_t>(s.pair) * child_slots + map[s.map]];
+            }
+        }
+        for (size_t i = 0; i < count; ++i) std::memcpy(out + i * size + first, block[i], width * sizeof(T));
+    }
+
+    template <class T>
+    const T* rows_of(const T* column, int32_t structure) const {
+        return column + static_cast<size_t>(structure) * child_pairs * child_slots;
     }
 };
 

@@ -185,13 +185,21 @@ class Reader {
             turn[half] = flip ^ (mirror ? 7 : 0);
         }
         Value found[64];
-        for (int s = 0; s < 64; ++s) {
-            const int half = (lane_is_stronger ? s : other) >> 2 & 1, mine = s ^ turn[half], his = other ^ turn[half];
-            const int pair = lane_is_stronger ? fixed_.pair[mine][his] : fixed_.pair[his][mine];
-            found[s] = run[half][static_cast<size_t>(pair < 0 ? 0 : pair) * slots];  // -1: they touch
+        if (!lane_is_stronger) {
+            const int half = other >> 2 & 1;
+            const int16_t* const pairs = fixed_.pair[other ^ turn[half]];
+            for (int s = 0; s < 64; ++s) found[s] = run[half][place(pairs[s ^ turn[half]]) * slots];
+        } else {
+            for (int s = 0; s < 64; ++s) {
+                const int half = s >> 2 & 1;
+                found[s] = run[half][place(fixed_.pair[s ^ turn[half]][other ^ turn[half]]) * slots];
+            }
         }
         return load<Key>(found);
     }
+
+    // Of a pair of kings that touch (-1) anything is read.
+    static size_t place(int pair) { return static_cast<size_t>(std::max(pair, 0)); }
 
     Strip<Key> by_king(const Placed& p) const {
         if (at_.table->has_pawns()) return by_fixed_king(p);

@@ -14,7 +14,7 @@ Cost: the rows of the child are read once for each family of exits, 121 MB at mo
 """
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -177,7 +177,7 @@ def _column(solved: Solved, material: Material, side: Side, rows: Numbers) -> ND
 
 # ---- where it is read ----
 
-Views = tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.int64]]
+Views = tuple[NDArray[np.intp], NDArray[np.signedinteger[Any]], NDArray[np.int64]]
 """The view of each place; [view][pair][the child's pair, which row, map]; the maps."""
 
 
@@ -187,28 +187,36 @@ def _views(child: Child, places: Places) -> Views:
         return _turned_views(child, promoted, squares.tolist())
     kinds = structures(*child.material.pawns).symmetric[places.numbers]
     views = promoted * 4 + places.mirrored * 2 + kinds
+    turns = [TURN[_symmetry(child.swapped, mirrored)] for mirrored in (False, True)]
+    maps = [_map(child, turn, square) for square in squares.tolist() for turn in turns]
+    return views, _fixed_views(child.swapped, len(squares)), np.stack(maps)
+
+
+@lru_cache(8)
+def _fixed_views(swapped: bool, promotions: int) -> NDArray[np.int32]:
+    """[view][pair][the child's pair, which row, map] where pawns fix the board, for so many squares
+    of a promotion.
+    """
     seen: list[NDArray[np.int64]] = []
-    maps: list[NDArray[np.int64]] = []
-    for number, square in enumerate(squares.tolist()):
+    for number in range(promotions):
         for mirrored in (False, True):
-            maps.append(_map(child, TURN[_symmetry(child, mirrored)], square))
-            plain = _fixed_pairs(child, number, mirrored)
-            images = _fixed_pairs(child, number, not mirrored)
+            plain = _fixed_pairs(swapped, number, mirrored)
+            images = _fixed_pairs(swapped, number, not mirrored)
             images[:, 1] = 1
             # Of a structure that is its own mirror image half of the partitions count.
-            halved = _stronger_king_on(child.swapped, mirrored)[:, None]
+            halved = _stronger_king_on(swapped, mirrored)[:, None]
             seen += [plain, np.where(halved, images, plain)]
-    return views, np.stack(seen), np.stack(maps)
+    return np.stack(seen).astype(np.int32)
 
 
-def _fixed_pairs(child: Child, number: int, mirrored: bool) -> NDArray[np.int64]:
+def _fixed_pairs(swapped: bool, number: int, mirrored: bool) -> NDArray[np.int64]:
     """[pair][the child's pair, 0, map] where pawns fix the board."""
-    pairs = _pairs(_symmetry(child, mirrored), child.swapped)
+    pairs = _pairs(_symmetry(swapped, mirrored), swapped)
     return np.stack([pairs, 0 * pairs, 0 * pairs + 2 * number + mirrored], axis=1)
 
 
-def _symmetry(child: Child, mirrored: bool) -> Symmetry:
-    return Symmetry(mirrored * MIRROR_FILES + child.swapped * MIRROR_RANKS)
+def _symmetry(swapped: bool, mirrored: bool) -> Symmetry:
+    return Symmetry(mirrored * MIRROR_FILES + swapped * MIRROR_RANKS)
 
 
 def _turned_views(child: Child, views: NDArray[np.intp], squares: Sequence[int]) -> Views:
