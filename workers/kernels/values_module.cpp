@@ -2,6 +2,8 @@
 
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
+#include <cstring>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -114,8 +116,91 @@ void signs(Column<const T> column, Words won, Words lost) {
     columns_in<T>(kernels()).signs(column.data(), won.size(), won.data(), lost.data());
 }
 
+// ---- columns of structures without pieces ----
+//
+// Sets hold them as [pair of kings][structure], tables as [structure][pair of kings].
+
+constexpr size_t TILE = 64;
+
+// Calls copy(first row, rows, first column, columns) for tiles of a matrix, which stay in the cache while they are
+// turned.
+template <class Copy>
+void each_tile(size_t rows, size_t columns, Copy copy) {
+    for (size_t column = 0; column < columns; column += TILE)
+        for (size_t row = 0; row < rows; row += TILE)
+            copy(row, std::min(TILE, rows - row), column, std::min(TILE, columns - column));
+}
+
+template <class T>
+void require_turned(size_t pairs, size_t structures, size_t first, const Array<T, nb::ndim<2>>& out, size_t at) {
+    require(first <= structures && out.shape(0) <= structures - first, "structures that are not painted");
+    require(at <= out.shape(1) && pairs <= out.shape(1) - at, "columns that are shorter than their pairs");
+}
+
+// out(structure, at + pair) = in(pair, first + structure)
+template <class T>
+void turn_points(Array<const T, nb::ndim<2>> in, size_t first, Array<T, nb::ndim<2>> out, size_t at) {
+    require_turned(in.shape(0), in.shape(1), first, out, at);
+    nb::gil_scoped_release release;
+    const size_t from = in.shape(1), to = out.shape(1);
+    each_tile(in.shape(0), out.shape(0), [&](size_t pair, size_t pairs, size_t structure, size_t structures) {
+        T tile[TILE][TILE];
+        for (size_t i = 0; i < pairs; ++i) {
+            const T* const painted = in.data() + (pair + i) * from + first + structure;
+            for (size_t s = 0; s < structures; ++s) tile[s][i] = painted[s];
+        }
+        for (size_t s = 0; s < structures; ++s)
+            std::memcpy(out.data() + (structure + s) * to + at + pair, tile[s], pairs * sizeof(T));
+    });
+}
+
+// out(structure, at + pair) = whether the set of a pair has the structure `first + structure`
+void turn_bits(Array<const uint64_t, nb::ndim<2>> in, size_t first, Array<uint8_t, nb::ndim<2>> out, size_t at) {
+    require_turned(in.shape(0), 64 * in.shape(1), first, out, at);
+    nb::gil_scoped_release release;
+    const size_t to = out.shape(1);
+    each_tile(in.shape(0), out.shape(0), [&](size_t pair, size_t pairs, size_t structure, size_t structures) {
+        uint8_t tile[TILE][TILE];
+        for (size_t i = 0; i < pairs; ++i) {
+            const uint64_t* const set = in.data() + (pair + i) * in.shape(1);
+            for (size_t s = 0; s < structures; ++s) {
+                const size_t bit = first + structure + s;
+                tile[s][i] = set[bit / 64] >> bit % 64 & 1;
+            }
+        }
+        for (size_t s = 0; s < structures; ++s)
+            std::memcpy(out.data() + (structure + s) * to + at + pair, tile[s], pairs);
+    });
+}
+
+// Fills the slots of each structure that hold no position, by marks of those that do. Returns how many do.
+template <class T>
+uint64_t fill_marked(Array<T, nb::ndim<2>> columns, Array<const uint8_t, nb::ndim<2>> marks) {
+    const size_t size = marks.shape(1), words = size / 64;
+    require(columns.shape(0) == marks.shape(0) && columns.shape(1) == size && size % 64 == 0,
+            "a column does not fit its marks");
+    nb::gil_scoped_release release;
+    uint64_t counted = 0;
+    std::vector<uint64_t> held(words);
+    for (size_t structure = 0; structure < marks.shape(0); ++structure) {
+        for (size_t w = 0; w < words; ++w) {
+            held[w] = 0;
+            for (size_t byte = 0; byte < 8; ++byte) {
+                uint64_t eight;
+                std::memcpy(&eight, marks.data() + structure * size + 64 * w + 8 * byte, 8);
+                held[w] |= eight * 0x0102040810204080 >> 56 << 8 * byte;
+            }
+            counted += static_cast<uint64_t>(__builtin_popcountll(held[w]));
+        }
+        columns_in<T>(kernels()).fill(columns.data() + structure * size, held.data(), words);
+    }
+    return counted;
+}
+
 template <class T>
 void bind_columns(nb::module_& m) {
+    m.def("turn_points", turn_points<T>, STRICT, PLAIN, STRICT, PLAIN);
+    m.def("fill_marked", fill_marked<T>, STRICT, STRICT);
     m.def("paint", paint<T>, PLAIN, STRICT, PLAIN, STRICT);
     m.def("fill", fill<T>, STRICT, STRICT);
     m.def("equal", equal<T>, STRICT, PLAIN, STRICT);
@@ -125,6 +210,7 @@ void bind_columns(nb::module_& m) {
 }  // namespace
 
 void bind_values(nb::module_& m) {
+    m.def("turn_bits", turn_bits, STRICT, PLAIN, STRICT, PLAIN);
     bind_columns<int8_t>(m);
     bind_columns<int16_t>(m);
     nb::class_<Painting>(m, "Painting")

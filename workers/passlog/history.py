@@ -9,7 +9,7 @@ incarnation to incarnation, so this module finds layers by partition:
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,16 +91,15 @@ class History:
     def packed_layers(
         self, chunk: Sequence[int] | NDArray[np.int16]
     ) -> Iterator[tuple[LayerChunk, PackedStreams, NDArray[np.int16]]]:
-        """Yields the layers of some partitions as they lie in the logs, in the order of `layers`.
+        """Yields the layers of some partitions as they lie in the logs.
 
         The array holds the place of each partition's stream, or -1.
         """
-        for log, layer_chunks, places in self._layer_chunks(chunk):
-            by_partition = np.array(
-                [places.get(Partition(p), -1) for p in map(int, chunk)], np.int16
-            )
-            for found in layer_chunks:
-                yield found, log.read_packed(found), by_partition
+        for (log, first, last), chunks in self._entries:
+            for at, places in chunks.places_of(np.asarray(chunk)):
+                for found in log.layer_chunks(at):
+                    if first <= found.depth <= last:
+                        yield found, log.read_packed(found), places
 
     def packed_layer(
         self, depth: Depth, won: bool
@@ -159,3 +158,15 @@ class _Chunks:
                 first = self._partitions[chunk * self._together]
                 found.setdefault(first, {})[p] = place
         yield from found.items()
+
+    def places_of(
+        self, wanted: NDArray[np.integer[Any]]
+    ) -> Iterator[tuple[Partition, NDArray[np.int16]]]:
+        """Yields the same chunks: the first partition of the chunk, and for each partition that is
+        wanted its place in it, or -1.
+        """
+        order = np.array([self._order.get(p, -1) for p in wanted.tolist()])
+        chunks, places = np.divmod(order, self._together)
+        for chunk in np.unique(chunks[order >= 0]).tolist():
+            first = self._partitions[chunk * self._together]
+            yield first, np.where(chunks == chunk, places, -1).astype(np.int16)

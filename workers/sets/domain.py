@@ -154,8 +154,9 @@ def pawn_sets(pawns: PawnWords, index: Index) -> tuple[int, Words, Words, Words,
 
 def _by_square(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """For each square the set of structures whose word has its bit."""
-    bits = np.unpackbits(words.view(np.uint8).reshape(len(words), 8), axis=1, bitorder="little")
-    return np.packbits(bits.T, axis=1, bitorder="little").ravel().view(np.uint64)
+    bits = np.empty((64, len(words)), np.uint8)
+    _kernels.turn_bits(words[:, None], 0, bits, 0)
+    return np.packbits(bits, axis=1, bitorder="little").ravel().view(np.uint64)
 
 
 def like_pieces(material: Material) -> NDArray[np.bool_]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kingpair.workers import _kernels
 from kingpair.workers.game.metric import Metric
-from kingpair.workers.number_types import SIDES, STRONGER, WEAKER
+from kingpair.workers.number_types import STRONGER, WEAKER, Side
 from kingpair.workers.sets.domain import Domain
 from kingpair.workers.sets.memory import Words
 from kingpair.workers.sets.recycled import recycled
@@ -26,6 +26,7 @@ from kingpair.workers.table.painting import Histories, layers_of
 from kingpair.workers.table.value import Values
 
 _PAINTED_SLOTS = 1 << 18  # at a time: the canvas stays in the processor's cache
+_FILLED_SLOTS = 1 << 20  # in one job
 
 
 class PaintedLevel(NamedTuple):
@@ -55,12 +56,12 @@ class LevelPainter:
         padded = -(-self._rows // 64)
         shape = (2, self._structures, 64 * padded)
         self._columns: Values = recycled(int(np.prod(shape)), dtype.type).reshape(shape)
-        # Without pieces a structure has one bit for each king pair, which bytes hold until the end.
-        self._by_bit = self._run == 1
-        size = 64 * padded if self._by_bit else padded
-        kind = np.uint8 if self._by_bit else np.uint64
+        # Without pieces a structure has one slot for each king pair, which bytes mark.
+        self._are_points = self._run == 1
+        size = 64 * padded if self._are_points else padded
+        kind = np.uint8 if self._are_points else np.uint64
         self._masks = recycled(2 * self._structures * size, kind).reshape(2, self._structures, size)
-        if self._by_bit:
+        if self._are_points:
             self._masks[:, :, self._rows :] = 0
 
     def paint(self) -> PaintedLevel:
@@ -72,9 +73,14 @@ class LevelPainter:
                 self._paint_chunk(chunk, scratch)
 
         self._threads.map(job, chunks)
-        legal = self._threads.map(self._fill, range(self._structures))
+        held = self._threads.map(self._fill, self._pieces())
         white, black = (column[:, : self._rows].reshape(-1) for column in self._columns)
-        return PaintedLevel((white, black), (sum(w for w, _ in legal), sum(b for _, b in legal)))
+        return PaintedLevel((white, black), (sum(w for w, _ in held), sum(b for _, b in held)))
+
+    def _pieces(self) -> list[slice]:
+        """The structures in pieces that are worth a job."""
+        size = max(1, _FILLED_SLOTS // self._rows)
+        return [slice(at, at + size) for at in range(0, self._structures, size)]
 
     def _paint_chunk(self, chunk: Chunk, scratch: _kernels.Scratch) -> None:
         kernel = self._domain.kernel
@@ -91,38 +97,40 @@ class LevelPainter:
 
     def _copy(self, pairs: Chunk, canvas: Values, scratch: _kernels.Scratch) -> None:
         """Moves painted partitions, and the masks of their positions, to their places."""
-        first, count = int(pairs[0]), len(pairs)
+        copy = self._copy_points if self._are_points else self._copy_runs
         for side in (STRONGER, WEAKER):
-            painted = canvas[side].reshape(count, -1)[
-                :, : self._domain.index.structures * self._run
-            ]
-            columns = self._columns[side, :, first * self._run : (first + count) * self._run]
-            columns[:] = self._turned(painted)
-            masks = self._turned(self._mask(self._domain.counted_of(pairs, side, scratch)))
-            at = first * masks.shape[1] // count
-            self._masks[side, :, at : at + masks.shape[1]] = masks
+            painted = canvas[side].reshape(len(pairs), -1)
+            copy(side, int(pairs[0]), painted, self._domain.counted_of(pairs, side, scratch))
 
-    def _mask(self, words: Words) -> NDArray[Any]:
-        """The part of the words that names slots, by bit if the structures share words."""
-        if not self._by_bit:
-            return words[:, : self._domain.index.structures * self._run // 64]
-        bits = words.view(np.uint8)
-        count = self._domain.index.structures
-        return np.unpackbits(bits, axis=1, bitorder="little", count=count)
+    def _copy_points(self, side: Side, first: int, painted: Values, sets: Words) -> None:
+        start = self._chosen.start
+        _kernels.turn_points(painted, start, self._columns[side], first)
+        _kernels.turn_bits(sets, start, self._masks[side], first)
 
-    def _turned(self, by_pair: NDArray[Any]) -> NDArray[Any]:
-        """From [king pair][structure and slot] to [chosen structure][king pair and slot]."""
-        whole = by_pair.reshape(len(by_pair), self._domain.index.structures, -1)
-        chosen = whole[:, self._chosen.start : self._chosen.stop]
-        return chosen.swapaxes(0, 1).reshape(self._structures, -1)
+    def _copy_runs(self, side: Side, first: int, painted: Values, sets: Words) -> None:
+        for out, by_pair in ((self._columns[side], painted), (self._masks[side], sets)):
+            # [king pair][structure][slot or word], of which the last row may be longer
+            run = out.shape[1] // self._domain.index.partitions
+            whole = by_pair[:, : self._domain.index.structures * run]
+            turned = whole.reshape(len(whole), -1, run).swapaxes(0, 1)
+            places = out.reshape(self._structures, -1, run)[:, first : first + len(whole)]
+            places[:] = turned[self._chosen.start : self._chosen.stop]
 
-    def _fill(self, structure: int) -> tuple[int, int]:
-        """Fills the rows of a structure that hold no position.  Returns how many hold one."""
-        found = []
-        for side in SIDES:
-            mask = self._masks[side, structure]
-            if self._by_bit:
-                mask = np.packbits(mask, bitorder="little").view(np.uint64)
-            _kernels.fill(self._columns[side, structure], mask)
-            found.append(int(np.bitwise_count(mask).sum(dtype=np.int64)))
-        return found[STRONGER], found[WEAKER]
+    def _fill(self, piece: slice) -> tuple[int, int]:
+        """Fills the rows of some structures that hold no position.  Returns how many hold one, by
+        side to move.
+        """
+        fill = self._fill_points if self._are_points else self._fill_runs
+        stronger, weaker = (
+            fill(columns, masks)
+            for columns, masks in zip(self._columns[:, piece], self._masks[:, piece], strict=True)
+        )
+        return stronger, weaker
+
+    def _fill_points(self, columns: Values, marks: NDArray[np.uint8]) -> int:
+        return _kernels.fill_marked(columns, marks)
+
+    def _fill_runs(self, columns: Values, masks: Words) -> int:
+        for column, mask in zip(columns, masks, strict=True):
+            _kernels.fill(column, mask)
+        return int(np.bitwise_count(masks).sum(dtype=np.int64))

@@ -5,6 +5,7 @@ from other machines, so they may hold any bytes: kernels write to their own part
 """
 
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -218,6 +219,59 @@ def test_filling_carries_the_value_before_a_hole(
     else:
         _kernels.fill(column.view(np.int16), words)
     assert (column == expected).all()
+
+
+@pytest.mark.parametrize("value_type", VALUES)
+@given(
+    seed=st.integers(0, 999),
+    pairs=st.integers(1, 150),
+    words=st.integers(1, 3),
+    first=st.integers(0, 60),
+    at=st.integers(0, 9),
+)
+@settings(deadline=None, max_examples=50)
+def test_values_and_sets_of_structures_are_turned_to_those_of_king_pairs(
+    value_type: Value, seed: int, pairs: int, words: int, first: int, at: int
+) -> None:
+    chance = np.random.default_rng(seed)
+    structures = 64 * words
+    chosen = int(chance.integers(1, structures - first + 1))
+    painted: Any = chance.integers(-99, 99, (pairs, structures)).astype(value_type)
+    bits = chance.integers(0, 2, (pairs, structures)).astype(np.uint8)
+    columns: Any = np.full((chosen, pairs + at + 1), 100, value_type)
+    marks = np.full(columns.shape, 100, np.uint8)
+    wanted = slice(first, first + chosen)
+    sets = np.packbits(bits, axis=1, bitorder="little").view(np.uint64)
+    _kernels.turn_points(painted, first, columns, at)
+    _kernels.turn_bits(sets, first, marks, at)
+    for out, turned in ((columns, painted[:, wanted].T), (marks, bits[:, wanted].T)):
+        assert (out[:, at : at + pairs] == turned).all()
+        assert (out[:, :at] == 100).all()
+        assert (out[:, at + pairs :] == 100).all()
+
+
+def test_structures_that_are_not_painted_cannot_be_turned() -> None:
+    painted, columns = np.zeros((3, 64), np.int8), np.zeros((60, 5), np.int8)
+    for first, at in ((5, 0), (65, 0), (0, 3), (0, 6)):
+        with pytest.raises(ValueError, match=r"not painted|shorter than"):
+            _kernels.turn_points(painted, first, columns, at)
+
+
+@pytest.mark.parametrize("value_type", VALUES)
+@given(seed=st.integers(0, 999), structures=st.integers(1, 4), words=st.integers(1, 3))
+@settings(deadline=None, max_examples=50)
+def test_marked_structures_are_filled_one_by_one_and_counted(
+    value_type: Value, seed: int, structures: int, words: int
+) -> None:
+    chance = np.random.default_rng(seed)
+    marks = chance.integers(0, 2, (structures, 64 * words)).astype(np.uint8)
+    columns: Any = chance.integers(-99, 99, marks.shape).astype(value_type)
+    expected = columns.copy()
+    for column, mark in zip(expected, marks, strict=True):
+        sets = np.packbits(mark, bitorder="little").view(np.uint64)
+        _kernels.fill(column, sets)
+    assert _kernels.fill_marked(columns, marks) == marks.sum()
+    assert (columns == expected).all()
 
 
 @pytest.mark.parametrize("value_type", VALUES)
