@@ -2,12 +2,22 @@
 
 import csv
 import random
+import shutil
 from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
 import pytest
 from clock_search import Search
+from published_zeroing import (
+    Histogram,
+    compared,
+    differences,
+    file_of,
+    histogram,
+    main,
+    published,
+)
 from scaled_rule import solved
 from shared_tables import proved, unproved
 
@@ -15,35 +25,20 @@ from kingpair.workers.ask.addresses import AddressReader
 from kingpair.workers.ask.probe import open_tablebase
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.chess.waves import every, up_to
-from kingpair.workers.game.metric import CLOCK_LIMIT, Metric
+from kingpair.workers.game.metric import Metric
 from kingpair.workers.index.king_pairs import TURNED
 from kingpair.workers.solve import reference
-from kingpair.workers.table.format import COLUMNS, Counts, Table
+from kingpair.workers.table.format import COLUMNS, Table
 from kingpair.workers.table.key import TableKey
 from kingpair.workers.table.statistics import labelled_counts
 
 SLOW = pytest.mark.slow
 GOLDEN = Path(__file__).parents[2] / "golden"
-Histogram = dict[tuple[str, str, int], int]  # side to move, result, plies
-RESULTS = {"win": ("win", "cursed_win"), "loss": ("loss", "blessed_loss")}
 
 
 def rows(file: str) -> list[dict[str, str]]:
     with (GOLDEN / file).open(newline="") as lines:
         return list(csv.DictReader(lines))
-
-
-def published() -> tuple[dict[str, Histogram], dict[str, dict[tuple[str, str], int]]]:
-    """By material: the positions per ply, and the totals of the five results."""
-    plies: defaultdict[str, Histogram] = defaultdict(dict)
-    totals: defaultdict[str, dict[tuple[str, str], int]] = defaultdict(dict)
-    for row in rows("syzygy_dtz.csv"):
-        name, side, result = row["material"], row["to_move"], row["result"]
-        if row["ply"]:
-            plies[name][side, result, int(row["ply"])] = int(row["positions"])
-        else:
-            totals[name][side, result.removeprefix("total_")] = int(row["positions"])
-    return plies, totals
 
 
 def captures_in_plies() -> dict[str, Histogram]:
@@ -56,11 +51,11 @@ def captures_in_plies() -> dict[str, Histogram]:
     return found
 
 
-PLIES, TOTALS = published()
 CAPTURES = captures_in_plies()
-PAWNLESS = [name for name in PLIES if "P" not in name]
-FIVE_MEN = [name for name in PAWNLESS if len(name) == 6]
-WITH_PAWNS = [name for name in PLIES if "P" in name and len(name) < 6]
+FOUR_MEN = [name for name in published() if len(name) < 6]
+PAWNLESS = [name for name in FOUR_MEN if "P" not in name]
+WITH_PAWNS = [name for name in FOUR_MEN if "P" in name]
+FIVE_MEN = ["KBBvKN", "KQRvKR", "KRBvKR"]
 FIVE_WITH_PAWNS = ["KPPPvK", "KBPvKN"]  # the second has cursed wins
 
 
@@ -80,23 +75,6 @@ def table(directory: Path, name: str) -> Table:
     return Table(directory / TableKey(Material.parse(name), Metric.DTZ).file_name)
 
 
-def histogram(counts: Counts) -> Histogram:
-    return {
-        (side, result, int(plies)): positions
-        for side in COLUMNS
-        for result in RESULTS
-        for plies, positions in counts[side][result].items()
-    }
-
-
-def totals(counts: Counts) -> dict[tuple[str, str], int]:
-    found = {(side, "draw"): counts[side]["draw"] for side in COLUMNS}
-    for (side, result, plies), positions in histogram(counts).items():
-        key = side, RESULTS[result][plies > CLOCK_LIMIT]
-        found[key] = found.get(key, 0) + positions
-    return found
-
-
 # Published counts
 
 
@@ -106,31 +84,47 @@ def test_positions_per_ply_are_those_to_a_capture(four_men: Path, name: str) -> 
     assert histogram(table(four_men, name).counts) == CAPTURES[name]
 
 
-@pytest.mark.parametrize("name", [name for name in PAWNLESS if name not in FIVE_MEN])
+def test_there_are_statistics_of_all_endgames_of_up_to_five_men() -> None:
+    assert sorted(published()) == sorted(map(str, up_to(5)))
+    assert all(len(found.totals) == 10 for found in published().values())
+
+
+@pytest.mark.parametrize("name", PAWNLESS)
 def test_positions_per_ply_are_those_published(four_men: Path, name: str) -> None:
-    assert histogram(labelled_counts(table(four_men, name))) == PLIES[name]
+    assert list(differences(four_men, name)) == []
 
 
 @SLOW
 @pytest.mark.parametrize("name", FIVE_MEN)
 def test_positions_of_five_men_are_those_published(name: str) -> None:
-    counts = labelled_counts(table(proved([name], Metric.DTZ), name))
-    assert histogram(counts) == PLIES[name]
-    assert totals(counts) == {key: n for key, n in TOTALS[name].items() if n or "draw" in key}
+    assert list(differences(proved([name], Metric.DTZ), name)) == []
 
 
 @SLOW
 @pytest.mark.parametrize("name", WITH_PAWNS)
 def test_positions_with_pawns_are_those_published(with_pawns: Path, name: str) -> None:
-    assert histogram(labelled_counts(table(with_pawns, name))) == PLIES[name]
+    assert list(differences(with_pawns, name)) == []
 
 
 @SLOW
 @pytest.mark.parametrize("name", FIVE_WITH_PAWNS)
 def test_positions_of_five_men_with_pawns_are_those_published(name: str) -> None:
-    counts = labelled_counts(table(unproved([name], Metric.DTZ), name))
-    assert histogram(counts) == PLIES[name]
-    assert totals(counts) == {key: n for key, n in TOTALS[name].items() if n or "draw" in key}
+    assert list(differences(unproved([name], Metric.DTZ), name)) == []
+
+
+def test_a_directory_is_compared_by_a_command(
+    four_men: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("KQvK", "KRvK"):
+        shutil.copy(four_men / file_of(name), tmp_path)
+    assert main(tmp_path) == 0
+    assert capsys.readouterr().out.startswith("2 tables compared, 0 differences\nwithout a table: ")
+
+
+def test_figures_that_differ_are_named(four_men: Path) -> None:
+    found = list(compared("KRvK", labelled_counts(table(four_men, "KQvK"))))
+    assert "KRvK black loss 32: 0, published 390" in found
+    assert any(line.startswith("KRvK black draw: ") for line in found)
 
 
 # The reference twin
