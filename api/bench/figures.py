@@ -13,14 +13,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from itertools import count
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from kingpair.api.bench.bandwidth import best_of
-from kingpair.api.bench.steps import NoLog, Unlogged
+from kingpair.api.bench.steps import NoLog, Unlogged, solve
 from kingpair.api.bench.streams import some_fens
 from kingpair.coordinator.execute.build import build
 from kingpair.coordinator.execute.executor import OpenExecutor
@@ -35,8 +34,7 @@ from kingpair.workers.errors import CannotBuild
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.chess.waves import closure, every
 from kingpair.workers.game.metric import Metric
-from kingpair.workers.number_types import SIDES, Depth
-from kingpair.workers.passlog.log import PassResult
+from kingpair.workers.number_types import SIDES
 from kingpair.workers.passlog.writer import PassLog
 from kingpair.workers.prove.verify import verify
 from kingpair.workers.sets.material_domain import domain_of
@@ -325,30 +323,15 @@ def _solving(
 
 def _solve_unlogged(material: Material, exits: Sequence[Exits], threads: Threads) -> None:
     for winner in SIDES:
-        _solve(Unlogged(domain_of(material), winner, exits[winner], threads, NoLog()))
+        solve(Unlogged(domain_of(material), winner, exits[winner], threads, NoLog()))
 
 
 def _solve_logged(out: Path, material: Material, exits: Sequence[Exits], threads: Threads) -> None:
     for winner in SIDES:
         log = PassLog(out / "bench.log", {})
-        _solve(Analysis(domain_of(material), winner, exits[winner], threads, log))
+        solve(Analysis(domain_of(material), winner, exits[winner], threads, log))
         log.close()
         log.path.unlink()
-
-
-def _solve(analysis: Analysis) -> None:
-    """Runs all passes."""
-    analysis.prepare()
-    won, lost = 0, analysis.lose_at_once().total
-    analysis.log.commit(PassResult(Depth(0), won, lost, False))
-    for depth in map(Depth, count(1)):
-        won, lost = analysis.win(depth).total, analysis.lose(depth).total
-        over = depth >= analysis.last_exit and not lost
-        durable = analysis.log.commit(PassResult(depth, won, lost, over))
-        if over:
-            break
-    durable.result()
-    analysis.close()
 
 
 # ---- probes ----

@@ -19,6 +19,7 @@ from kingpair.api.bench.pawn_figures import with_pawns
 from kingpair.api.bench.signature import LISTED, LISTED_WITH_PAWNS, Signature, signature
 from kingpair.api.bench.steps import KING_ALONE, SUBJECT, Steps
 from kingpair.api.bench.streams import reading, some_fens
+from kingpair.api.bench.table_figures import of_tables
 from kingpair.api.bench.xiangqi_figures import chinese_chess
 from kingpair.api.text import columns, count
 from kingpair.api.version import versions
@@ -117,6 +118,8 @@ def text(quick: bool, full: bool) -> Iterator[str]:
 
 def _figures(quick: bool, full: bool) -> Iterator[Figure]:
     yield from figures(usable_cores(), quick, full)
+    if not quick:
+        yield from of_tables(usable_cores())
     if full:
         yield from with_pawns(usable_cores())
         yield from chinese_chess(usable_cores())

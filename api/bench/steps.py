@@ -15,6 +15,8 @@ share is a lower limit, and small where a step has much to compute and little to
 
 from collections.abc import Iterator
 from concurrent.futures import Future
+from itertools import count
+from time import process_time
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,14 +74,35 @@ class NoLog(PassLog):
 class Unlogged(Analysis):
     """An analysis that neither packs nor logs what it finds."""
 
-    def _find(self, step: Step, layer: Layer, found: LayerChunk) -> StepResult:
-        def job(chunk: Chunk) -> int:
+    def _run(self, step: Step, layer: Layer, found: LayerChunk) -> StepResult:
+        def job(chunk: Chunk) -> NDArray[np.uint64]:
             tally = np.zeros(len(chunk), np.uint64)
             with self._scratches.lend() as scratch:
                 step(chunk, tally, scratch)
-            return int(tally.sum())
+            return tally
 
-        return StepResult(self._threads.map(job, self._chunks), {})
+        counts = np.concatenate(self._threads.map(job, self._chunks))
+        return StepResult(counts.tolist(), {})
+
+
+def solve(analysis: Analysis) -> float:
+    """Runs an analysis to its end.  Returns the processor time of `win` and `lose` in all passes,
+    that of other threads included.
+    """
+    analysis.prepare()
+    won, lost, taken = 0, analysis.lose_at_once().total, 0.0
+    analysis.log.commit(PassResult(Depth(0), won, lost, False))
+    for depth in map(Depth, count(1)):
+        start = process_time()
+        won, lost = analysis.win(depth).total, analysis.lose(depth).total
+        taken += process_time() - start
+        over = depth >= analysis.last_exit and not lost
+        durable = analysis.log.commit(PassResult(depth, won, lost, over))
+        if over:
+            break
+    durable.result()
+    analysis.close()
+    return taken
 
 
 class Snapshot:

@@ -103,8 +103,11 @@ class Painter:
                 pairs = chunk[at : at + self._together]
                 columns = canvas[: 2 * len(pairs) * self.domain.slots].reshape(2, -1)
                 self._paint(painting, at, pairs, columns, scratch)
-                part.extend(encode(schema, columns[0], columns[1], self.packing))
+                part.extend(self._encoded(columns, schema))
         return part
+
+    def _encoded(self, columns: Values, schema: pa.Schema) -> EncodedBlocks:
+        return encode(schema, columns[0], columns[1], self.packing)
 
     def _painting(self, chunk: Chunk) -> _kernels.Painting:
         """The layers that hold positions of a chunk, read from the logs."""
