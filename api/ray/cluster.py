@@ -91,10 +91,12 @@ def line(error: BaseException) -> str:
 
 def ending(error: BaseException) -> str:
     """Returns why a process ended: the useful part of a page of text that Ray prints."""
-    who = re.search(r"pid: (\d+).*ip: (\S+)", str(error), re.DOTALL)
-    if who is None or "SYSTEM_ERROR" not in str(error):
+    process = re.search(r"pid: (\d+)", str(error))
+    if process is None or "SYSTEM_ERROR" not in str(error):
         return line(error)
-    return f"process {who[1]} of {who[2]} was killed, ran out of memory or crashed"
+    node = re.search(r"\bip: ([\d.]+|[\da-f:]+)\s", str(error))
+    of = f" of {node[1]}" if node else ""
+    return f"process {process[1]}{of} was killed, ran out of memory or crashed"
 
 
 def advice_on_room(error: BaseException) -> str:

@@ -80,7 +80,7 @@ def received_events(stream: IO[bytes]) -> Iterator[ReceivedEvent]:
         fields = {}
 
 
-def until(is_so: Callable[[], Any], seconds: float = 60) -> Any:
+def until(is_so: Callable[[], Any], seconds: float = 150) -> Any:
     """Waits until a condition holds and returns its value; there is a limit to waiting."""
     end = time.monotonic() + seconds
     while not (found := is_so()):
