@@ -31,6 +31,8 @@ def test_a_position_is_shown_valued_and_played_to_the_end(url: str, width: int) 
         expect(page.get_by_label("50-move counter")).to_be_hidden()
         expect(page.get_by_role("button", name="to zeroing")).to_be_hidden()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        below = page.locator("#fen").bounding_box()
+        assert width < 900 or below["y"] + below["height"] <= 900  # the board needs no scrolling
         page.get_by_role("button", name="Follow to mate").click()
         expect(page.locator("#verdict h1")).to_have_text("White has won")
 
