@@ -314,6 +314,7 @@ def test_a_game_is_shared_as_a_link_and_as_pgn(url: str) -> None:
         expect(page.locator("#share")).to_have_text("Copied")
         link = page.evaluate("navigator.clipboard.readText()")
         page.goto(link)
+        page.keyboard.press("Space")  # while the moves of the link are made
         says(page, "White has won")
         assert played(page) == ["Qg7#"]
 

@@ -9,7 +9,7 @@ import { Unreachable, ask } from './service.js';
 import { SetUp } from './setup.js';
 import { copy, download, linkTo } from './share.js';
 import { beginWelcome } from './welcome.js';
-import { CLAIM, COUNTS_TO, METRICS, buildAt, counted, isBuilt, spoken, unit, verdict, worth } from './words.js';
+import { CLAIM, COUNTS_TO, METRICS, buildAt, counted, isBuilt, plural, spoken, unit, verdict, worth } from './words.js';
 
 const $ = (id) => document.getElementById(id);
 const FIRST = '8/8/8/8/Q7/5k2/8/K3r3 w - - 0 1';
@@ -28,6 +28,7 @@ let metric = 'dtc';
 let found = null; // the answer about the position shown; null until it has come
 let asking = null;
 let playing = null; // the timer of a line that plays itself
+let reading = false; // the moves of a link are being made
 let board;
 let setup;
 let play;
@@ -227,7 +228,7 @@ function result() {
 /** Shows another position of the game; false if there is none. */
 function goTo(at) {
   stop();
-  if (!game.has(at)) return false;
+  if (reading || !game.has(at)) return false;
   game.at = at;
   show('push');
   return true;
@@ -273,11 +274,18 @@ function stop() {
   $('line').textContent = 'Follow to mate';
 }
 
-/** Plays the moves of a link, one after another, as far as they can be made. */
+/** Plays the moves of a link, one after another, as far as they can be made; each takes an answer. */
 async function replay(fen, moves) {
   game.start(fen);
+  found = null;
+  reading = true;
+  enable();
+  $('verdict').className = 'verdict';
+  $('verdict').replaceChildren(make('h1', {}, 'Reading the game …'), make('p', {}, `${plural(moves.length, 'move')} of the link`));
   try {
     for (const uci of moves) {
+      const parsed = parse(game.here.fen);
+      if (parsed) board.show(parsed.men);
       const { options } = await ask('/api/v1/probe', { fen: game.here.fen, metric });
       const option = options.find((each) => each.uci === uci);
       if (!option) break;
@@ -285,8 +293,10 @@ async function replay(fen, moves) {
     }
   } catch (error) {
     if (error.name === 'AbortError') return;
+  } finally {
+    reading = false;
   }
-  show('replace');
+  if (!$('view-board').hidden) show('replace');
 }
 
 // ---- the board is touched ----
