@@ -1,4 +1,4 @@
-"""What a table costs once it is solved: painting beside the passes, encoding beside zstd alone.
+"""The cost of a table beyond its passes: painting beside them, encoding beside zstd alone.
 
 Both are ratios of processor time inside one run, in turns, each the best of a few.
 """
