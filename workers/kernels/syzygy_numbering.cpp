@@ -297,9 +297,10 @@ void digits_of(const std::vector<Group>& groups, int file, uint64_t number, uint
         *digits++ = number / group.factor % placings(group.kind, group.men, group.first, file);
 }
 
-void place_digits(const std::vector<Group>& groups, int file, const uint64_t* digits, uint8_t* squares) {
-    for (const Group& group : groups) {
-        const uint64_t digit = *digits++;
+void place_digits(const std::vector<Group>& groups, int file, const uint64_t* digits, uint8_t* squares, size_t from) {
+    for (size_t i = from; i < groups.size(); ++i) {
+        const Group& group = groups[i];
+        const uint64_t digit = digits[i];
         switch (group.kind) {
             case GroupKind::THREE: std::copy_n(threes().squares[digit].data(), 3, squares); break;
             case GroupKind::KINGS: std::copy_n(king_tables().squares[digit].data(), 2, squares); break;

@@ -15,6 +15,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -48,8 +49,8 @@ uint64_t number_of(const std::vector<Group>&, int men, uint8_t* squares);
 // The squares of the men from a number less than that of all positions.
 void squares_of(const std::vector<Group>&, int file, uint64_t number, uint8_t* squares);
 
-// The digits of a number, by group, and the squares that they stand for.
+// The digits of a number, by group, and the squares that they stand for. Men of groups before `from` stand already.
 void digits_of(const std::vector<Group>&, int file, uint64_t number, uint64_t* digits);
-void place_digits(const std::vector<Group>&, int file, const uint64_t* digits, uint8_t* squares);
+void place_digits(const std::vector<Group>&, int file, const uint64_t* digits, uint8_t* squares, size_t from = 0);
 
 }  // namespace kingpair::syzygy

@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t PAIRS_A_ROUND = 250;
 constexpr uint32_t VALUES_A_SYMBOL = 256;
+constexpr size_t ROOM = 3;  // a run becomes pairs in it, what is left, and a pair with the next
 
 constexpr uint32_t PLUS = 1, MINUS = ~uint32_t{0};  // counts are modulo a power of two
 
@@ -48,7 +49,7 @@ Pairing::Pairing(std::span<const uint16_t> values, int symbols) : most_(static_c
 void Pairing::read_runs(std::span<const uint16_t> values) {
     size_t runs = !values.empty();
     for (size_t i = 1; i < values.size(); ++i) runs += values[i] != values[i - 1];
-    sequence_.clear(runs);
+    sequence_.clear(ROOM * runs);
     for (size_t i = 0; i < values.size();) {
         const size_t begin = i;
         i = end_of_run(values, begin);
@@ -68,10 +69,8 @@ void Pairing::number_symbols() {
         symbols_.push_back({static_cast<uint16_t>(value), LITERAL});
         lengths_.push_back(1);
     }
-    RunBuffer numbered;
-    numbered.clear(sequence_.size());
-    for (const Run& run : sequence_) numbered.push({static_cast<uint16_t>(number[run.symbol]), run.count});
-    std::swap(sequence_, numbered);
+    for (size_t i = 0; i < sequence_.size(); ++i)
+        sequence_.put(i, {static_cast<uint16_t>(number[sequence_[i].symbol]), sequence_[i].count});
 }
 
 void Pairing::run(const std::function<void()>& pause) {
@@ -187,7 +186,7 @@ void Pairing::replace(const std::vector<Pair>& chosen) {
         lengths_.push_back(lengths_[p.first] + lengths_[p.second]);
     }
     const size_t runs = sequence_.size();
-    replaced_.clear(3 * runs);  // a run becomes pairs in it, what is left, and a pair with the next
+    replaced_.clear(ROOM * runs);
     sequence_.put(runs, {static_cast<uint16_t>(most_), 0});
     bool is_new = false;  // whether the last replaced run was not there before
     bool was_changed = false;

@@ -174,12 +174,13 @@ uint64_t estimate_bytes(std::span<const uint16_t> values, int symbols) {
 }
 
 std::vector<uint64_t> count_values(std::span<const uint16_t> values) {
-    std::vector<uint64_t> found(values.empty() ? 0 : 1 + *std::max_element(values.begin(), values.end()), 0);
+    std::vector<uint64_t> found(size_t{1} << 16, 0);
     for (size_t i = 0; i < values.size();) {
         const size_t begin = i;
         i = end_of_run(values, begin);
         found[values[begin]] += i - begin;
     }
+    while (!found.empty() && !found.back()) found.pop_back();
     return found;
 }
 

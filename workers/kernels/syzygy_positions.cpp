@@ -168,8 +168,9 @@ TableRows::View TableRows::view(const uint8_t* squares) const {
     return {board, number * static_cast<uint64_t>(pairs) + kings, false};
 }
 
-uint64_t TableRows::row(const uint8_t* squares) const {
-    const View found = view(squares);
+uint64_t TableRows::row(const uint8_t* squares) const { return row(squares, view(squares)); }
+
+uint64_t TableRows::row(const uint8_t* squares, const View& found) const {
     uint8_t shown[MEN_MAX];
     for (int i = 0; i < axes; ++i) shown[i] = found.board[squares[2 + pawns + i]];
     const auto placing = [&] {
@@ -199,7 +200,7 @@ void Lookup::rows_of(uint8_t* squares, size_t man, uint64_t lanes, uint64_t (&ou
         const TableRows::View found = rows.view(placed);
         if (!found.folded) {
             const int shift = 6 * (rows.axes - 1 - axis);
-            const uint64_t base = rows.row(placed) - (uint64_t{found.board[placed[slot]]} << shift);
+            const uint64_t base = rows.row(placed, found) - (uint64_t{found.board[placed[slot]]} << shift);
             for (uint64_t rest = lanes; rest; rest &= rest - 1) {
                 const int lane = __builtin_ctzll(rest);
                 out[lane] = base + (uint64_t{found.board[lane ^ (swapped ? ROWS_OF_RANKS : 0)]} << shift);

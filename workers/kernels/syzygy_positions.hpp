@@ -45,6 +45,7 @@ struct TableRows {
 
     // The row of a position. Its squares are those of the stronger king, of the weaker king, of the pawns, of the axes.
     uint64_t row(const uint8_t* squares) const;
+    uint64_t row(const uint8_t* squares, const View&) const;  // in the view of these squares
 };
 
 // A table, and how its men are found among those of a position.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 namespace kingpair::syzygy {
 
@@ -30,22 +31,33 @@ StripReader::StripReader(const PositionSource& source, int to_move)
         if (piece_of(source.men[i]) == KING) king_[colour_of(source.men[i])] = i;
 }
 
-// Most strips differ from the one before in the inner digit alone.
-void StripReader::find_digits(uint64_t number) {
-    uint64_t& inner = digits_[inner_ - source_.groups.data()];
+// Finds the digits of a number, and returns the first group whose men stand elsewhere than before. Most strips differ
+// from the one before in the inner digit alone.
+size_t StripReader::find_digits(uint64_t number) {
+    const auto at = static_cast<size_t>(inner_ - source_.groups.data());
+    uint64_t& inner = digits_[at];
     const uint64_t more = (number - number_) / inner_->factor;
+    const bool is_first = number_ == NOWHERE;
     const bool is_near = number > number_ && number - number_ == more * inner_->factor;
-    if (is_near && more < inner_placings_ - inner) inner += more;
-    else digits_of(source_.groups, source_.file, number, digits_);
     number_ = number;
+    if (is_near && more < inner_placings_ - inner) {
+        inner += more;
+        return at;
+    }
+    uint64_t before[MEN_MAX];
+    std::copy(std::begin(digits_), std::end(digits_), before);
+    digits_of(source_.groups, source_.file, number, digits_);
+    size_t same = 0;
+    while (!is_first && same < at && digits_[same] == before[same]) ++same;
+    return same;
 }
 
 // The lanes of the strip that begins with a number, 0 if there is none.
 uint64_t StripReader::find_strip(uint64_t number, size_t most) {
     uint8_t* const squares = placed_.squares;
     const GroupKind kind = inner_->kind;
-    find_digits(number);
-    place_digits(source_.groups, source_.file, digits_, squares);
+    const size_t changed = find_digits(number);
+    place_digits(source_.groups, source_.file, digits_, squares, changed);
     const size_t man = inner_->first + (kind == GroupKind::THREE ? 2 : kind == GroupKind::KINGS ? 1 : 0);
     if (kind != GroupKind::LIKE && squares[0] % 9 == 0) return 0;
     placed_.moving = man;
@@ -95,32 +107,36 @@ size_t StripReader::read(uint64_t number, size_t most, uint16_t* results, uint16
     const uint64_t lanes = find_strip(number, most);
     if (!lanes) return 0;
     const uint64_t legal = lanes & ~in_check(placed_, 1 - mover_);
-    uint64_t open = 0;  // where a capture matters
+    uint64_t open = 0, won = 0;  // where a capture matters, and where a move that zeroes the clock does
     if (legal) source_.own->rows_of(placed_.squares, placed_.moving, legal, rows_);
+    const uint8_t* const own = source_.own->results[mover_];
+    each(legal, [&](int lane) { values_[lane] = own[rows_[lane]]; });
     each(legal, [&](int lane) {
-        values_[lane] = source_.own->results[mover_][rows_[lane]];
-        reached_[lane] = 0;
-        open |= values_[lane] > (results ? LOSS : DRAW) ? bit(lane) : 0;
+        open |= uint64_t{values_[lane] > LOSS} << lane;
+        won |= uint64_t{values_[lane] > DRAW} << lane;
     });
+    std::fill(std::begin(reached_), std::end(reached_), uint8_t{0});
+    if (!results) open = won;
     find_captures(open);
     const uint64_t captured = reached_lanes(open);
-    uint64_t won = 0;
-    each(open, [&](int lane) { won |= values_[lane] > DRAW ? bit(lane) : 0; });
-    if (distances) find_pushes(won & ~captured);
-    const uint64_t settled = distances ? reached_lanes(won) : 0;
-    size_t at = 0;
-    each(lanes, [&](int lane) {
-        const bool is_legal = legal >> lane & 1;
-        const int value = is_legal ? values_[lane] : WIN;
-        const bool is_free = !is_legal || captured >> lane & 1;
-        if (results) results[at * stride()] = static_cast<uint16_t>(value + (is_free ? FREE : 0));
-        if (distances) {
-            const bool needed = is_legal && value != DRAW && !(settled >> lane & 1);
-            distances[at * stride()] = needed ? distance_of(value, source_.plies[mover_][rows_[lane]]) : ANY_DISTANCE;
-        }
-        ++at;
-    });
-    return at;
+    if (results) {
+        size_t at = 0;
+        each(lanes, [&](int lane) {
+            const int value = legal >> lane & 1 ? values_[lane] + (captured >> lane & 1) * FREE : WIN + FREE;
+            results[at++ * stride()] = static_cast<uint16_t>(value);
+        });
+    }
+    if (distances) {
+        find_pushes(won & ~captured);
+        const uint64_t settled = reached_lanes(won);
+        size_t at = 0;
+        each(lanes, [&](int lane) {
+            const bool is_needed = (legal & ~settled) >> lane & 1 && values_[lane] != DRAW;
+            distances[at++ * stride()] =
+                is_needed ? distance_of(values_[lane], source_.plies[mover_][rows_[lane]]) : ANY_DISTANCE;
+        });
+    }
+    return static_cast<size_t>(__builtin_popcountll(lanes));
 }
 
 // The lanes in which a move reaches the value of the position.

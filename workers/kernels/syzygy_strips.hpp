@@ -30,7 +30,7 @@ class StripReader {
         size_t moving;
     };
 
-    void find_digits(uint64_t number);
+    size_t find_digits(uint64_t number);
     uint64_t find_strip(uint64_t number, size_t most);
     uint64_t attacks(const Placed&, size_t man, int to) const;
     uint64_t in_check(const Placed&, int colour) const;
