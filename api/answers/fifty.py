@@ -72,6 +72,11 @@ RULE = {
 """The rule in words, where it changes a result or may change it."""
 
 
+def spoilt_by(move: Category, best: Category) -> str:
+    """The rule in words for a move that lets it draw, if it does not draw after the best one."""
+    return RULE[move] if move in SPOILT and best not in SPOILT else ""
+
+
 class Phases(NamedTuple):
     """Facts about the phases of a game with some men, from the counts of tables."""
 

@@ -17,6 +17,7 @@ from kingpair.api.answers.fifty import (
     Category,
     LaterPhases,
     categories,
+    spoilt_by,
 )
 from kingpair.api.text import columns, count
 from kingpair.workers.ask.answer import Answer
@@ -148,9 +149,9 @@ def probe_text(found: ProbeReport) -> Iterator[str]:
 
 
 def _option_row(found: ProbeReport, option: RatedMove) -> tuple[str, str, str]:
-    material = entered(found.position, option)
-    note = _note(found.position, option, material, found.metric)
-    return f"  {option.san}", _worth(option, found.metric), note
+    note = _note(found.position, option, entered(found.position, option), found.metric)
+    notes = note, spoilt_by(found.by_move[option.uci], found.category)
+    return f"  {option.san}", _worth(option, found.metric), ", ".join(filter(None, notes))
 
 
 def _worth(option: RatedMove, metric: Metric) -> str:
@@ -232,8 +233,7 @@ def line_text(found: LineReport) -> Iterator[str]:
 
 def phases_of(steps: Iterable[LineMove]) -> list[list[LineMove]]:
     """Divides the steps into phases of one material; each ends with a conversion."""
-    by_men = groupby(steps, key=lambda step: material_of(step.position)[0])
-    return [list(phase) for _, phase in by_men]
+    return [list(of) for _, of in groupby(steps, lambda step: material_of(step.position)[0])]
 
 
 def _wrapped(phase: list[LineMove]) -> list[str]:

@@ -27,7 +27,7 @@ BASE = 250 << 20  # the interpreter, pyarrow, numpy, the tables that stay open
 TABLE_BYTES_PER_VALUE = 0.24
 PAWN_TABLE_BYTES_PER_VALUE = 0.4  # KPPvKP to mate takes 0.39, KRPvKR 0.22
 LOG_BYTES_PER_VALUE = 0.32
-EXPORT_BYTES_PER_SLOT = 20  # KBPvKN took 19
+EXPORT_BYTES_PER_SLOT = 14  # KBPvKN took 11
 LEAST = 16 << 10  # a file with its schema, footer and digests
 
 

@@ -77,6 +77,16 @@ def test_a_probe_says_plies_and_what_the_rule_makes_of_them(directory: Path) -> 
     assert told("probe", LONGEST.format(40), *ZEROING, "--tables", directory)["moves"] == 61
 
 
+def test_a_probe_names_the_moves_after_which_the_rule_draws(directory: Path) -> None:
+    late = "1k6/8/1K6/8/8/8/7r/3Q4 w - - 80 90"
+    asked = told("probe", late, *ZEROING, "--tables", directory)
+    spoilt = {each["san"] for each in asked["options"] if each["category"] == "cursed-win"}
+    lines = said("probe", late, *ZEROING, "--tables", directory).splitlines()
+    noted = {line.split()[0] for line in lines[3:] if "drawn under the 50-move rule" in line}
+    assert asked["category"] == "win"
+    assert noted == spoilt != set()
+
+
 def test_counts_name_five_results(directory: Path) -> None:
     lines = said("stats", "KQvKR", *ZEROING, "--tables", directory).splitlines()
     words = ["won", "cursed wins", "drawn", "blessed losses", "lost", "legal", "illegal"]
