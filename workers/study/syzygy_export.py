@@ -96,7 +96,13 @@ def write_beside(
         writer = SyzygyWriter(material, columns, pool, pause)
         for kind in FileKind:
             name = beside(material, kind)
-            tables.store.local_path(f"{name}.partial").write_bytes(writer.file(kind))
+            content, partial = writer.file(kind), tables.store.local_path(f"{name}.partial")
+            try:
+                partial.write_bytes(content)
+            except OSError as error:
+                partial.unlink(missing_ok=True)  # the disk may be full
+                error.filename = error.filename or str(tables.store.local_path(name))
+                raise
             tables.store.rename(f"{name}.partial", name)
 
 

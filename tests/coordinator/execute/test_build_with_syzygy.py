@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from full_disks import files_end_at
 
 from kingpair.coordinator.execute.build import build
 from kingpair.coordinator.execute.control import Control
@@ -12,7 +13,7 @@ from kingpair.coordinator.execute.request import BuildRequest
 from kingpair.coordinator.machine.records import ExportBegan, ExportDone, Record, WavesPlanned
 from kingpair.coordinator.plan.build_spec import BuildSpec
 from kingpair.workers.ask.probe import open_tablebase
-from kingpair.workers.errors import BadRequest, Cancelled
+from kingpair.workers.errors import BadRequest, Cancelled, CannotBuild
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.chess.waves import closure
 from kingpair.workers.game.metric import Metric
@@ -112,6 +113,12 @@ def test_an_export_is_cancelled_and_the_next_build_goes_on(
     assert all(files(directory).get(name) == content for name, content in kept.items())
     built(without_files)
     assert files(without_files) == files(directory)
+
+
+def test_a_full_disk_is_named_and_leaves_no_part_of_a_file(without_files: Path) -> None:
+    with files_end_at(500), pytest.raises(CannotBuild, match=r"cannot write .*\.rtb[wz]: "):
+        built(without_files)
+    assert all(name in FILES for name in files(without_files))
 
 
 def test_a_build_that_is_cancelled_writes_no_file_of_tables_that_are_there(tmp_path: Path) -> None:
