@@ -28,6 +28,7 @@ from kingpair.workers.index.share import Share, whole
 from kingpair.workers.index.structures import Placings
 from kingpair.workers.number_types import SIDES, Partition, Side
 from kingpair.workers.sets.memory import Words, aligned, zeros
+from kingpair.workers.sets.recycled import recycled
 
 ROW_WORDS = 64
 
@@ -105,7 +106,7 @@ class Domain:
         self, pairs: NDArray[np.int16], side: Side, scratch: _kernels.Scratch
     ) -> NDArray[np.uint64]:
         """The slots of some partitions that hold a position: [partition][word]."""
-        out = zeros(len(pairs) * self.words, np.uint64)
+        out = recycled(len(pairs) * self.words, np.uint64)
         _kernels.legal_of_all(self.kernel, pairs, side, out, scratch)
         by_pair = out.reshape(len(pairs), self.words)
         by_pair &= self.canonical.reshape(2, -1)[self.index.kings.halved[pairs].astype(np.intp)]

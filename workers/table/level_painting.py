@@ -67,10 +67,13 @@ class LevelPainter:
     def paint(self) -> PaintedLevel:
         chunks = self._domain.index.chunks()
         scratches = self._threads.scratches(self._domain)
+        # New memory for each canvas would take longer than to paint it.
+        size = 2 * self._together * self._held
+        canvases = self._threads.pool(lambda: recycled(size, self._columns.dtype.type))
 
         def job(chunk: Chunk) -> None:
-            with scratches.lend() as scratch:
-                self._paint_chunk(chunk, scratch)
+            with scratches.lend() as scratch, canvases.lend() as canvas:
+                self._paint_chunk(chunk, canvas, scratch)
 
         self._threads.map(job, chunks)
         held = self._threads.map(self._fill, self._pieces())
@@ -82,18 +85,27 @@ class LevelPainter:
         size = max(1, _FILLED_SLOTS // self._rows)
         return [slice(at, at + size) for at in range(0, self._structures, size)]
 
-    def _paint_chunk(self, chunk: Chunk, scratch: _kernels.Scratch) -> None:
+    @property
+    def _held(self) -> int:
+        """The slots of a partition on a canvas."""
+        domain = self._domain
+        return domain.words * 64 if domain.index.axes < 2 else domain.slots
+
+    @property
+    def _together(self) -> int:
+        """The partitions that are painted together."""
+        return max(1, _PAINTED_SLOTS // self._held)
+
+    def _paint_chunk(self, chunk: Chunk, canvas: Values, scratch: _kernels.Scratch) -> None:
         kernel = self._domain.kernel
         painting = _kernels.Painting(kernel, chunk, layers_of(self._metric, self._logs, chunk))
-        held = self._domain.words * 64 if self._domain.index.axes < 2 else self._domain.slots
-        together = max(1, _PAINTED_SLOTS // held)
-        for at in range(0, len(chunk), together):
-            pairs = chunk[at : at + together]
-            canvas = np.zeros((2, len(pairs) * held), self._columns.dtype)
+        for at in range(0, len(chunk), self._together):
+            pairs = chunk[at : at + self._together]
+            columns = canvas[: 2 * len(pairs) * self._held].reshape(2, -1)
             counted = np.zeros((2, len(pairs)), np.int64)
-            sound = painting.paint(kernel, at, self._domain.canonical, canvas, counted, scratch)
+            sound = painting.paint(kernel, at, self._domain.canonical, columns, counted, scratch)
             assert sound, "a layer that does not unpack"
-            self._copy(pairs, canvas, scratch)
+            self._copy(pairs, columns, scratch)
 
     def _copy(self, pairs: Chunk, canvas: Values, scratch: _kernels.Scratch) -> None:
         """Moves painted partitions, and the masks of their positions, to their places."""
