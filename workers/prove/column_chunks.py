@@ -1,8 +1,8 @@
 """The columns that a table with pawns is verified from: its own, and those of smaller tables.
 
 A chunk holds the values of some consecutive structures, or of a whole table without pawns.  Chunks
-that were read stay in memory as long as there is room; the one that is needed again last goes
-first.
+that were read stay in memory until their last use, as long as there is room; the one that is needed
+again last goes first.
 """
 
 from array import array

@@ -9,7 +9,12 @@ from pawn_tables import write_closure
 
 from kingpair.workers.number_types import STRONGER
 from kingpair.workers.prove import column_chunks
-from kingpair.workers.prove.column_chunks import ColumnChunks, ColumnName, ColumnSource, as_they_are
+from kingpair.workers.prove.column_chunks import (
+    ColumnChunks,
+    ColumnName,
+    ColumnSource,
+    as_they_are,
+)
 from kingpair.workers.sets.threads import Threads
 from kingpair.workers.table.format import Table
 
@@ -21,7 +26,7 @@ def test_a_chunk_stays_until_its_last_use(tmp_path: Path, monkeypatch: pytest.Mo
     with Threads(1) as threads:
         source = ColumnSource(Table(tmp_path / "KPvK.dtc.arrow"), as_they_are)
         chunks = ColumnChunks([source], np.dtype(np.int8), threads)
-        needs: list[set[ColumnName]] = [{(0, STRONGER, each)} for each in order]
+        needs: list[set[ColumnName]] = [{(0, STRONGER, structure)} for structure in order]
         chunks.expect(needs)
         for names in needs:
             held.append(weakref.ref(chunks.holding(names)[1][0]))
