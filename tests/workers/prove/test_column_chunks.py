@@ -1,11 +1,10 @@
 """Facts about the columns that a proof holds: how long each of them stays in memory."""
 
 import weakref
-from pathlib import Path
 
 import numpy as np
 import pytest
-from pawn_tables import write_closure
+from shared_tables import unproved
 
 from kingpair.workers.number_types import STRONGER
 from kingpair.workers.prove import column_chunks
@@ -19,12 +18,11 @@ from kingpair.workers.sets.threads import Threads
 from kingpair.workers.table.format import Table
 
 
-def test_a_chunk_stays_until_its_last_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chunk_stays_until_its_last_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(column_chunks, "CHUNK_ROWS", 1)  # a structure each
-    write_closure(tmp_path, "KPvK")
     order, held = [0, 1, 0, 2, 3], []
     with Threads(1) as threads:
-        source = ColumnSource(Table(tmp_path / "KPvK.dtc.arrow"), as_they_are)
+        source = ColumnSource(Table(unproved(["KPvK"]) / "KPvK.dtc.arrow"), as_they_are)
         chunks = ColumnChunks([source], np.dtype(np.int8), threads)
         needs: list[set[ColumnName]] = [{(0, STRONGER, structure)} for structure in order]
         chunks.expect(needs)
