@@ -1,4 +1,4 @@
-"""The cost of a table beyond its passes: painting beside them, encoding beside zstd alone.
+"""Measures painting beside the passes, and encoding beside zstd alone.
 
 Both are ratios of processor time inside one run, in turns, each the best of a few.
 """

@@ -87,13 +87,13 @@ def encode_columns(
     sink = pa.BufferOutputStream()
     ends: list[int] = []
     digests: list[str] = []
+    whole = pa.record_batch([_as_arrow(column) for column in stored], schema=schema)
     with pa.ipc.new_stream(sink, schema, options=options) as writer:
-        for at in range(0, len(stored[0]), rows):
-            columns = [column[at : at + rows] for column in stored]
-            writer.write_batch(pa.record_batch([_as_arrow(c) for c in columns], schema=schema))
+        for at in range(0, whole.num_rows, rows):
+            writer.write_batch(whole.slice(at, rows))
             ends.append(sink.tell())
-            for block in range(0, len(columns[0]), BLOCK):
-                digests += [block_digest(c[block : block + BLOCK]) for c in columns]
+            for block in range(at, min(at + rows, whole.num_rows), BLOCK):
+                digests += [block_digest(column[block : block + BLOCK]) for column in stored]
     data = sink.getvalue()
     start = _message_size(data)
     batches = [
