@@ -13,6 +13,8 @@ from services import running
 
 from kingpair.api.http import connections
 
+pytestmark = pytest.mark.slow  # each starts a service
+
 PROBE = "standard?fen=8/8/8/8/Q7/5k2/8/K3r3_w_-_-_0_1"
 
 
@@ -33,7 +35,6 @@ def port_of(url: str) -> int:
     return int(url.rstrip("/").rpartition(":")[2])
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("many_files")
 @pytest.mark.parametrize("files", [400, 4096])
 def test_two_thousand_connections_that_say_nothing_stop_no_probe(tables: Path, files: int) -> None:

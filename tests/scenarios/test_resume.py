@@ -32,12 +32,12 @@ from kingpair.workers.number_types import STRONGER, Depth
 from kingpair.workers.table.format import Table
 from kingpair.workers.table.table_store import TableStore
 
+pytestmark = pytest.mark.slow  # whole builds, one after the other
+
 KQVKR = Material.parse("KQvKR")
 
 
-@pytest.mark.parametrize(
-    "events", [1, 9, 55, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 14, 30, 75))]
-)
+@pytest.mark.parametrize("events", [1, 2, 9, 14, 30, 55, 75])
 def test_a_build_that_was_killed_goes_on_to_the_same_bytes(
     tables: Path, tmp_path: Path, events: int
 ) -> None:
@@ -66,16 +66,7 @@ def both_metrics(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-@pytest.mark.parametrize(
-    "at",
-    [
-        "PassCommitted",
-        *(
-            pytest.param(at, marks=pytest.mark.slow)
-            for at in ("Assigned", "PaintingBegan", "TablePublished")
-        ),
-    ],
-)
+@pytest.mark.parametrize("at", ["Assigned", "PassCommitted", "PaintingBegan", "TablePublished"])
 def test_a_build_for_two_metrics_that_was_killed_in_the_second_goes_on(
     both_metrics: Path, tmp_path: Path, at: str
 ) -> None:
@@ -88,10 +79,7 @@ def test_a_build_for_two_metrics_that_was_killed_in_the_second_goes_on(
     assert files(tmp_path) == files(both_metrics)
 
 
-@pytest.mark.parametrize(
-    "size",
-    [100, 13000, 1000000, *(pytest.param(n, marks=pytest.mark.slow) for n in (900, 9000, 200000))],
-)
+@pytest.mark.parametrize("size", [100, 900, 9000, 13000, 200000, 1000000])
 def test_a_build_that_died_in_mid_write_goes_on_to_the_same_bytes(
     tables: Path, tmp_path: Path, size: int
 ) -> None:
@@ -101,7 +89,6 @@ def test_a_build_that_died_in_mid_write_goes_on_to_the_same_bytes(
     assert files(tmp_path) == finished(tables)
 
 
-@pytest.mark.slow
 def test_a_build_that_is_killed_again_and_again_still_ends(tables: Path, tmp_path: Path) -> None:
     deaths = 0
     while killable_build.killed(tmp_path, ["KQvKR"], lambda number, _: number == 9):
@@ -118,7 +105,6 @@ def five_men(tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("events", [3, 8, 21, 40, 60, 69, 71])
 def test_many_parts_of_a_pass_are_gone_on_from(five_men: Path, tmp_path: Path, events: int) -> None:
     whole = files(five_men)
@@ -173,7 +159,6 @@ def interrupted(out: Path, name: str, at: int) -> bool:
     return False
 
 
-@pytest.mark.slow
 def test_a_build_can_be_interrupted_at_every_event(tables: Path, tmp_path: Path) -> None:
     at, out = 1, tmp_path / "1"
     while interrupted(out, "KRvK", at):

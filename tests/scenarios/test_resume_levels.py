@@ -29,6 +29,8 @@ from kingpair.coordinator.plan.build_spec import BuildSpec
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
 
+pytestmark = pytest.mark.slow  # whole builds, one after the other
+
 SLOW = pytest.mark.slow
 PAWN = "KPvK"
 

@@ -15,6 +15,8 @@ import pytest
 from services import ROOT, client_of, command, got, running
 from starlette.testclient import TestClient
 
+pytestmark = pytest.mark.slow  # each starts a service
+
 LONGEST = "8/8/8/8/Q7/5k2/8/K3r3_w_-_-_0_1"
 
 

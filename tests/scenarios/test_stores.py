@@ -28,6 +28,8 @@ from kingpair.workers.store import remote
 from kingpair.workers.store.filesystem import LocalStore, Store, printable, store_at, uri_of
 from kingpair.workers.store.remote import LEASE, LeaseOwner, RemoteStore
 
+pytestmark = pytest.mark.slow  # whole builds into a store
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Objects]:
@@ -263,7 +265,6 @@ def test_a_build_over_a_file_system_of_pyarrows_leaves_the_same_bytes(
     assert untimed(found) == finished(tables)
 
 
-@pytest.mark.slow
 def test_a_build_that_is_killed_goes_on_from_what_the_store_has(
     lab: Objects, prefix: str, tables: Path
 ) -> None:
@@ -279,7 +280,6 @@ def test_a_build_that_is_killed_goes_on_from_what_the_store_has(
     assert untimed(lab.held(prefix)) == finished(tables)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("status", [503, 0], ids=["busy", "cut"])
 def test_a_store_that_fails_at_random_delays_a_build_or_ends_it_with_a_reason(
     lab: Objects, prefix: str, tables: Path, status: int
@@ -293,7 +293,6 @@ def test_a_store_that_fails_at_random_delays_a_build_or_ends_it_with_a_reason(
     assert untimed(lab.held(prefix)) == finished(tables)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("status", [403, 507], ids=["read-only", "full"])
 @pytest.mark.parametrize("at", ["log", "part", "KQvKR.dtc.arrow"])
 def test_a_store_that_takes_no_more_keeps_what_it_has_and_can_be_mended(
@@ -321,7 +320,6 @@ def refused(*words: object) -> str:
     return str(done.stderr)
 
 
-@pytest.mark.slow
 def test_a_store_that_cannot_be_reached_is_refused_in_one_line(lab: Objects) -> None:
     nobody = str(lab.uri("x")).replace(f":{lab.port}", ":1")
     assert f"cannot write to s3://{BUCKET}/x" in refused("--out", nobody)
@@ -405,7 +403,6 @@ def test_a_store_without_tables_says_so(lab: Objects, prefix: str) -> None:
 
 
 @needs_cluster
-@pytest.mark.slow
 def test_actors_write_their_own_parts_into_a_store(tables: Path, tmp_path: Path) -> None:
     """Each of two workers its logs of each colour, under names of their own; then the tables."""
     materials = ("KQvKR", "KQvK", "KRvK")

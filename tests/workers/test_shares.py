@@ -31,6 +31,8 @@ from kingpair.workers.solve.frontiers import PackedFrontier
 from kingpair.workers.table.key import TableKey
 from kingpair.workers.table.table_store import TableStore
 
+pytestmark = pytest.mark.slow  # whole materials among workers
+
 KQVKR = Material.parse("KQvKR")
 TABLE = TableKey(KQVKR, Metric.DTC)
 THIRDS = [p % 3 for p in range(len(TURNED))]
@@ -127,7 +129,6 @@ def test_several_workers_make_the_same_bytes_where_exits_carry_a_depth(tmp_path:
     assert files(tmp_path / "3") == files(tmp_path / "1")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("metric", list(Metric))
 def test_several_workers_make_the_same_bytes_of_many_parts(tmp_path: Path, metric: Metric) -> None:
     for workers in (1, 2, 3):

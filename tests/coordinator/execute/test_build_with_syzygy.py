@@ -23,6 +23,8 @@ from kingpair.workers.table.key import TableKey
 from kingpair.workers.table.table_store import TableStore
 from kingpair.workers.worker import TableWorker
 
+pytestmark = pytest.mark.slow  # builds with their exports
+
 KPVK = Material.parse("KPvK")
 FILES = {f"{m}.rtb{kind}" for wave in closure([KPVK]) for m in wave for kind in "wz"}
 

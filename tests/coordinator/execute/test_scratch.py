@@ -27,6 +27,8 @@ from kingpair.workers.game.chess.material import Material
 from kingpair.workers.number_types import STRONGER
 from kingpair.workers.solve.sets_mode import SetsMode
 
+pytestmark = pytest.mark.slow  # builds whose sets lie on a disk
+
 KQVKR = Material.parse("KQvKR")
 
 
@@ -125,7 +127,6 @@ def test_an_error_of_the_scratch_disk_costs_no_committed_pass(tables: Path, tmp_
     assert files(out) == finished(tables)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mode", [SetsMode.TWO, SetsMode.ONE, SetsMode.WALKS])
 def test_a_build_that_is_killed_at_twenty_moments_makes_the_same_bytes(
     mode: SetsMode, tables: Path, tmp_path: Path

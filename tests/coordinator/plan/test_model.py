@@ -182,6 +182,7 @@ def test_a_machine_that_is_too_small_for_seven_men_keeps_sets_on_disk() -> None:
     assert passed == pytest.approx(longer * len(small.passes))
 
 
+@pytest.mark.slow
 def test_the_document_shows_what_the_command_prints() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     shown = re.findall(r"```sh\nkingpair (model [^\n]*)\n```\n\n```text\n(.*?)```", text, re.DOTALL)

@@ -37,6 +37,8 @@ from kingpair.workers.table.key import TableKey
 from kingpair.workers.table.packed import write_whole
 from kingpair.workers.table.page_cache import PageCache, PageKey
 
+pytestmark = pytest.mark.slow  # packs, unpacks and proves
+
 # Like men, equal sides, forced conversions, a pawn that promotes.
 BUILT = ("KBBvK", "KQvKQ", "KQvKR", "KNvKN", "KPvK")
 METRICS = (Metric.DTC, Metric.DTM)
@@ -201,7 +203,6 @@ def test_a_column_that_does_not_follow_is_refused(packed: Path, threads: Threads
         write_whole(table, wrong, BytesIO(), threads)
 
 
-@pytest.mark.slow  # KPvKP is built, and all that it rests on
 @pytest.mark.parametrize("metric", [Metric.DTM, Metric.DTZ])
 def test_pawns_and_each_metric_are_packed_and_unpacked(
     metric: Metric, tmp_path: Path, threads: Threads
