@@ -15,6 +15,7 @@ from kingpair.api.cli import arguments
 from kingpair.api.cli.options import AsJson, OneMetric, say
 from kingpair.workers.errors import CannotBuild
 from kingpair.workers.game.metric import Metric
+from kingpair.workers.index import KING_PAIRS
 
 if TYPE_CHECKING:
     from kingpair.coordinator.machine.rehearsal import ClosureForecast
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from kingpair.workers.game.chess.material import Material
 
 MEN_MAX = 8
-NODES_MAX = 462  # one for each pair of kings
+NODES_MAX = KING_PAIRS
 
 _RATE = re.compile(r"(\d+(?:\.\d+)?) ?([kmgt])(i?)(b|bit)(?:/s|ps)?", re.IGNORECASE)
 _POWERS = {"k": 1, "m": 2, "g": 3, "t": 4}

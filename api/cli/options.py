@@ -14,6 +14,7 @@ import typer
 from kingpair.api.cli import arguments
 from kingpair.api.settings import Settings, Size
 from kingpair.workers.game.metric import Metric
+from kingpair.workers.index import KING_PAIRS
 
 if TYPE_CHECKING:
     from kingpair.workers.ask.probe import Tablebase
@@ -137,7 +138,7 @@ Spread = Annotated[
     int | None,
     typer.Option(
         min=1,
-        max=462,
+        max=KING_PAIRS,
         metavar="N",
         show_default="by its size",
         help="Divide each material among N workers, however small it is.",

@@ -34,11 +34,11 @@ from kingpair.workers.errors import BadMaterial, BadRequest
 from kingpair.workers.game.chess.material import MEN_MAX, Material
 from kingpair.workers.game.chess.waves import MEN_MIN, buildable, up_to
 from kingpair.workers.game.metric import Metric
+from kingpair.workers.index import KING_PAIRS
 from kingpair.workers.index.board import square_name
 from kingpair.workers.index.king_pairs import TURNED
 from kingpair.workers.table.key import TableKey
 
-SPREAD_MAX = len(TURNED)
 router = APIRouter(prefix="/api/v1", tags=["Builds"], responses=DOCUMENTED)
 Service = Annotated[BuildService, Depends(build_service)]
 Id = Annotated[str, PathParameter(max_length=40, description="As it was given.", examples=["b1"])]
@@ -66,7 +66,7 @@ class Wish(BaseModel):
     verify: StrictBool = Field(default=True, description="Prove each table once it is written.")
     force: StrictBool = Field(default=False, description="Build again what is there.")
     spread: StrictInt | None = Field(
-        default=None, ge=1, le=SPREAD_MAX, description="Workers that share each material."
+        default=None, ge=1, le=KING_PAIRS, description="Workers that share each material."
     )
     syzygy: StrictBool = Field(
         default=False, description="Write Syzygy files, too; `metrics` has dtz."

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kingpair.workers.index import KING_PAIRS
 from kingpair.workers.index.board import IDENTITY, SQUARES, SYMMETRIES, TOUCH, TURN, on_diagonal
 from kingpair.workers.number_types import Partition, Side, Symmetry, opponent
 
@@ -188,5 +189,5 @@ def numbers_of(partitions: NDArray[np.integer]) -> list[Partition]:
     return numbers
 
 
-TURNED = KingPairs(SYMMETRIES, 462)
+TURNED = KingPairs(SYMMETRIES, KING_PAIRS)
 FIXED = KingPairs((IDENTITY,), 3612)
