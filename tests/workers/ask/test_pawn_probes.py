@@ -61,6 +61,7 @@ def sample(name: str, side: Side, count: int) -> list[tuple[str, int]]:
     return [(solution.fen(side, node), int(values[node])) for node in chosen]
 
 
+@pytest.mark.slow  # an oracle solves the material
 @pytest.mark.parametrize("side", [0, 1], ids=["white", "black"])
 def test_a_probe_answers_with_the_value_of_the_oracle(tablebase: Tablebase, side: Side) -> None:
     for fen, value in sample("KPvK", side, 300):

@@ -39,6 +39,7 @@ def fens() -> list[str]:
     return [board.fen() for board in boards if board.is_valid()]
 
 
+@pytest.mark.slow  # tables are packed
 @pytest.mark.parametrize("limit", [0, 256 << 20])
 def test_a_value_that_follows_from_the_moves_is_that_of_the_table(
     directory: Path, tablebase: Tablebase, limit: int

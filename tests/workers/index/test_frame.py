@@ -113,6 +113,7 @@ def test_all_108_printed_sizes_of_databases_are_ours() -> None:
     assert [database_size(row["code"]) for row in ROWS] == [int(row["database"]) for row in ROWS]
 
 
+@pytest.mark.slow
 def test_small_printed_numbers_of_real_positions_are_ours() -> None:
     small = [row for row in ROWS if int(row["all"]) < 100_000]
     assert len(small) > 25
