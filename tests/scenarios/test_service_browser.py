@@ -104,8 +104,7 @@ def test_a_position_is_set_up_by_pieces_and_refused_with_a_reason(url: str) -> N
         says(page, "Not known")
         build = page.get_by_role("link", name="Build KPvK")
         page.get_by_role("button", name="to mate", exact=True).click()
-        says(page, "Not known")
-        assert build.get_attribute("href") == "/?builds&material=KPvK&metric=dtm"
+        expect(build).to_have_attribute("href", "/?builds&material=KPvK&metric=dtm")
         build.click()
         expect(page.get_by_role("checkbox", name="to mate")).to_be_checked()
         expect(page.get_by_role("checkbox", name="to conversion")).not_to_be_checked()
