@@ -60,7 +60,10 @@ def probed(tablebase: Tablebase, found: PositionReport, metric: Metric, phases: 
 
 
 def probed_alone(tablebase: Tablebase, position: Position, metric: Metric) -> Json:
-    """The same without a service; MissingTableError if neither a table nor a file answers."""
+    """Probes a position and its moves as `probed` tells them.
+
+    Raises MissingTableError if neither a table nor a Syzygy file has the position.
+    """
     if tablebase.get_syzygy(position) is None:
         tablebase.probe(position, metric)
     found = report_position(tablebase, position)

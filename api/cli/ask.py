@@ -89,16 +89,20 @@ def line(
       kingpair line 8/8/8/8/Q7/5k2/8/K3r3 w --pgn > line.pgn
       kingpair line "8/8/8/8/Q7/5k2/8/K3r3 w - - 70 90" --until-claim
     """
-    from kingpair.api.answers import position_text, positions
+    from kingpair.api.answers import position_text
     from kingpair.workers.game.rules import parse_fen
 
     position = parse_fen(arguments.fen_of(fen))
     with opened(arguments.settings(context, tables=tables)) as tablebase:
         found = position_text.line(tablebase, position, metric, until_claim)
-    if pgn and not as_json:
+    if as_json:
+        from kingpair.api.answers import positions
+
+        say((), positions.line_json(found), as_json)
+    elif pgn:
         typer.echo(position_text.line_pgn(found), nl=False)
     else:
-        say(position_text.line_text(found), positions.line_json(found), as_json)
+        say(position_text.line_text(found), None, as_json)
     if found.missing is not None:
         raise found.missing
 
