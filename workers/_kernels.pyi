@@ -281,6 +281,7 @@ class ChildView:
         pairs: Pairs,
         to_move: Side,
         column: Column,
+        first: int,
         lost: Layer,
         not_won: Layer,
         won: Layer,
@@ -293,6 +294,7 @@ class ChildView:
         pairs: Pairs,
         to_move: Side,
         column: Column,
+        first: int,
         out: Column,
         scratch: Scratch,
         /,
@@ -333,7 +335,7 @@ class Verifier:
 
 TableDescription = tuple[Sequence[tuple[str, int]], tuple[int, int], NDArray[np.uint8]]
 """Pieces, pawns of both sides, and the squares of each structure's pawns."""
-ColumnNames = Sequence[tuple[int, Side, int]]
+ColumnNames = Sequence[tuple[int, Side, int, int]]
 """By table, side to move and first structure."""
 
 class StructureVerifier:
@@ -344,13 +346,15 @@ class StructureVerifier:
         push_ends_phase: bool = False,
     ) -> None: ...
     def needs(
-        self, first: int, stop: int, mover: Side, together: Sequence[int], /
-    ) -> list[tuple[int, Side, int]]: ...
+        self, first: int, stop: int, mover: Side, walk: int, together: Sequence[int], /
+    ) -> list[tuple[int, Side, int, int]]: ...
+    def runs(self, table: int, part: int, /) -> list[int]: ...
     def check(
         self,
         first: int,
         stop: int,
         mover: Side,
+        walk: int,
         names: ColumnNames,
         columns: Sequence[Column],
         counts: Counts,

@@ -19,27 +19,28 @@ from kingpair.workers.game.chess.material import Material
 from kingpair.workers.index.king_pairs import FIXED
 from kingpair.workers.index.share import Share
 from kingpair.workers.index.structures import Numbers, structures
-from kingpair.workers.number_types import Depth, Side
+from kingpair.workers.number_types import Depth, Partition, Side
 from kingpair.workers.passlog.writer import PassLog
 from kingpair.workers.sets.domain import Domain
 from kingpair.workers.sets.memory import trim_heap
 from kingpair.workers.sets.recycled import recycled
 from kingpair.workers.sets.threads import Threads
 from kingpair.workers.solve.analysis import Analysis
+from kingpair.workers.solve.child_columns import Solved
 from kingpair.workers.solve.conversions import Conversions
-from kingpair.workers.solve.frames import Solved
 from kingpair.workers.solve.frontiers import PackedFrontier, StepResult
 from kingpair.workers.solve.inflows import Inflows
 from kingpair.workers.solve.levels import Level, LevelInflows, NoCaptures
 from kingpair.workers.solve.open_sets import OpenSets
 from kingpair.workers.solve.zeroing import Zeroing, ZeroingInflows, zeroing
 from kingpair.workers.table.build_folder import BuildFolder
-from kingpair.workers.table.format import Table
+from kingpair.workers.table.format import COLUMNS, Table
 from kingpair.workers.table.key import TableKey
 from kingpair.workers.table.level_joining import join_levels
 from kingpair.workers.table.level_parts import write_level_part
 from kingpair.workers.table.pass_logs import PassLogs, Written
 from kingpair.workers.table.table_store import TableStore
+from kingpair.workers.table.value import Values
 from kingpair.workers.worker import TableWorker, Worker
 
 
@@ -196,18 +197,33 @@ class _Columns(NamedTuple):
 
     table: Table | None
 
-    def column(self, side: Side, numbers: Numbers | None) -> NDArray[Any]:
-        table = self.table
-        assert table is not None, "a column of bare kings"
-        if numbers is None:
-            return _rows(table, side, [0], table.index.rows)
+    @property
+    def _there(self) -> Table:
+        assert self.table is not None, "a column of bare kings"
+        return self.table
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._there.dtype
+
+    @property
+    def slots(self) -> int:
+        return self._there.index.slots
+
+    def column(self, side: Side, numbers: Numbers) -> NDArray[Any]:
+        table = self._there
         size = table.index.structure_rows
-        return _rows(table, side, [int(number) * size for number in numbers], size)
+        found = recycled(len(numbers) * size, table.dtype.type).reshape(len(numbers), size)
+        for out, number in zip(found, numbers, strict=True):
+            table.copy_rows(int(number) * size, out, side)
+        return found
 
+    def longest(self, side: Side) -> int:
+        counts = self._there.counts[COLUMNS[side]]
+        return max((int(n) for result in ("win", "loss") for n in counts[result]), default=0)
 
-def _rows(table: Table, side: Side, firsts: Sequence[int], count: int) -> NDArray[Any]:
-    """So many rows of a table from each of some rows on."""
-    found = recycled(len(firsts) * count, table.dtype.type).reshape(len(firsts), count)
-    for out, first in zip(found, firsts, strict=True):
-        table.copy_rows(first, out, side)
-    return found
+    def another_reader(self) -> "_Columns":
+        return self._replace(table=self._there.another_reader())
+
+    def copy_partitions(self, first: Partition, out: Values, side: Side) -> None:
+        self._there.copy_rows(first * self.slots, out, side)

@@ -5,7 +5,8 @@
 // A place is what an exit leaves of our pawns, with the square of a pawn that it has promoted; x are the squares of our
 // pieces that are left. By place the *view* says how the child is turned, and by view and pair of kings where to read:
 // the pair as the child names it, one of two rows (a structure that is its own mirror image has two), and a map that
-// turns the squares, puts the child's pieces in their order, and adds the promoted one.
+// turns the squares, puts the child's pieces in their order, and adds the promoted one. A column has all pairs of the
+// child, or some consecutive ones.
 //
 // Cost: a byte read and a byte written for each slot of each place, whatever the child has beside.
 
@@ -23,6 +24,13 @@ struct SeenPair {
 
 constexpr size_t PLACES_TOGETHER = 64, PAIRS_TOGETHER = 128;
 
+// Values of a child: those of `pairs` consecutive pairs from `first` on, for each of its rows.
+template <class T>
+struct ChildColumn {
+    const T* values;
+    size_t first, pairs;
+};
+
 struct ChildView {
     size_t places, views, pairs;  // of ours
     size_t left;                  // slots of the pieces that are left
@@ -33,11 +41,11 @@ struct ChildView {
     const uint32_t* map;   // [map][slot of the pieces that are left]
 
     template <class T>
-    void read(size_t pair, const T* column, T* out) const {
+    void read(size_t pair, const ChildColumn<T>& column, T* out) const {
         for (size_t place = 0; place < places; ++place, out += left) {
             const SeenPair& s = seen[static_cast<size_t>(view[place]) * pairs + pair];
             const size_t at = static_cast<size_t>(row[2 * place + static_cast<size_t>(s.second)]);
-            const T* const from = column + (at * child_pairs + static_cast<size_t>(s.pair)) * child_slots;
+            const T* const from = run_of(column, at, s);
             const uint32_t* const squares = map + static_cast<size_t>(s.map) * left;
             for (size_t x = 0; x < left; ++x) out[x] = from[squares[x]];
         }
@@ -48,7 +56,7 @@ struct ChildView {
     // the same cache lines of it. So few enough pairs are read for a block of places that their lines stay in the
     // cache.
     template <class T>
-    void read_points(const int16_t* pair, size_t count, const T* column, T* out, size_t size) const {
+    void read_points(const int16_t* pair, size_t count, const ChildColumn<T>& column, T* out, size_t size) const {
         for (size_t at = 0; at < count; at += PAIRS_TOGETHER) {
             const size_t some = count - at < PAIRS_TOGETHER ? count - at : PAIRS_TOGETHER;
             for (size_t first = 0; first < places; first += PLACES_TOGETHER)
@@ -60,24 +68,27 @@ struct ChildView {
     // Values of some places for some pairs. In `out` the values of a place lie far apart, and most often in lines that
     // take each other's place in the cache: they are put together elsewhere.
     template <class T>
-    void read_block(const int16_t* pair, size_t count, const T* column, size_t first, T* out, size_t size) const {
+    void read_block(const int16_t* pair, size_t count, const ChildColumn<T>& column, size_t first, T* out,
+                    size_t size) const {
         const size_t width = places - first < PLACES_TOGETHER ? places - first : PLACES_TOGETHER;
         T block[PAIRS_TOGETHER][PLACES_TOGETHER];
         for (size_t p = 0; p < width; ++p) {
             const size_t place = first + p;
             const SeenPair* const of_view = seen + static_cast<size_t>(view[place]) * pairs;
-            const T* const from[2] = {rows_of(column, row[2 * place]), rows_of(column, row[2 * place + 1])};
+            const auto at = [&](int32_t second) { return static_cast<size_t>(row[2 * place + second]); };
+            const size_t rows[2] = {at(0), at(1)};
             for (size_t i = 0; i < count; ++i) {
                 const SeenPair& s = of_view[pair[i]];
-                block[i][p] = from[s.second][static_cast<size_t>(s.pair) * child_slots + map[s.map]];
+                block[i][p] = run_of(column, rows[s.second], s)[map[s.map]];
             }
         }
         for (size_t i = 0; i < count; ++i) std::memcpy(out + i * size + first, block[i], width * sizeof(T));
     }
 
     template <class T>
-    const T* rows_of(const T* column, int32_t structure) const {
-        return column + static_cast<size_t>(structure) * child_pairs * child_slots;
+    const T* run_of(const ChildColumn<T>& column, size_t structure, const SeenPair& s) const {
+        const size_t run = structure * column.pairs + static_cast<size_t>(s.pair) - column.first;
+        return column.values + run * child_slots;
     }
 };
 

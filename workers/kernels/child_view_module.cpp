@@ -83,24 +83,25 @@ class BoundView {
             maps.data()};
     }
 
-    // The positions that are lost, not won and won for the side to move.
+    // The positions that are lost, not won and won for the side to move. The column has the child's pairs from `first`
+    // on.
     template <class T>
     void judge(const Domain& d, const Pairs& pairs, int to_move, const Array<const T, nb::ndim<3>>& column,
-               const LayerArrays& lost, const LayerArrays& not_won, const LayerArrays& won,
+               size_t first, const LayerArrays& lost, const LayerArrays& not_won, const LayerArrays& won,
                const ScratchSpace& s) const {
         const auto parts = parts_of(d, pairs);
-        require_fit(d, to_move, column);
+        const ChildColumn<T> read_from = require_fit(d, parts, to_move, column, first);
         const Layer out[3] = {lost.get(d, parts), not_won.get(d, parts), won.get(d, parts)};
         auto scratch = s.get(d);
         nb::gil_scoped_release release;
         const bool are_points = view_.left == 1;
         std::vector<T> values(d.slots() * (are_points ? parts.count : 1));
-        if (are_points) view_.read_points(parts.pair, parts.count, column.data(), values.data(), d.slots());
+        if (are_points) view_.read_points(parts.pair, parts.count, read_from, values.data(), d.slots());
         Sets sets(d.slots() / 64);
         for (size_t i = 0; i < parts.count; ++i) {
             const int pair = parts.pair[i];
             const T* const read = values.data() + (are_points ? i * d.slots() : 0);
-            if (!are_points) view_.read(static_cast<size_t>(pair), column.data(), values.data());
+            if (!are_points) view_.read(static_cast<size_t>(pair), read_from, values.data());
             kernels_of(d).legal(d, pair, to_move, sets.legal(), scratch);
             columns_in<T>(kernels_of(d)).signs(read, d.slots() / 64, sets.won(), sets.lost());
             write(d, pair, out[0], [&](size_t w) { return sets.legal()[w] & sets.lost()[w]; });
@@ -109,20 +110,20 @@ class BoundView {
         }
     }
 
-    // The values, zero where there is no position: [pair][slot].
+    // The values of some pairs, zero where there is no position; `out` is [pair][slot] of all of them.
     template <class T>
     void values(const Domain& d, const Pairs& pairs, int to_move, const Array<const T, nb::ndim<3>>& column,
-                const Array<T, nb::ndim<2>>& out, const ScratchSpace& s) const {
+                size_t first, const Array<T, nb::ndim<2>>& out, const ScratchSpace& s) const {
         const auto parts = parts_of(d, pairs);
-        require_fit(d, to_move, column);
-        require(out.shape(0) == parts.count && out.shape(1) == d.slots(), "columns that do not fit the domain");
+        const ChildColumn<T> read_from = require_fit(d, parts, to_move, column, first);
+        require(out.shape(0) == view_.pairs && out.shape(1) == d.slots(), "columns that do not fit the domain");
         auto scratch = s.get(d);
         nb::gil_scoped_release release;
         Sets sets(d.slots() / 64);
         for (size_t i = 0; i < parts.count; ++i) {
             const int pair = parts.pair[i];
-            T* const found = out.data() + i * d.slots();
-            view_.read(static_cast<size_t>(pair), column.data(), found);
+            T* const found = out.data() + static_cast<size_t>(pair) * d.slots();
+            view_.read(static_cast<size_t>(pair), read_from, found);
             kernels_of(d).legal(d, pair, to_move, sets.legal(), scratch);
             for (size_t slot = 0; slot < d.slots(); ++slot)
                 found[slot] = sets.legal()[slot / 64] >> slot % 64 & 1 ? found[slot] : T{0};
@@ -131,14 +132,22 @@ class BoundView {
 
   private:
     template <class T>
-    void require_fit(const Domain& d, int to_move, const Array<const T, nb::ndim<3>>& column) const {
+    ChildColumn<T> require_fit(const Domain& d, const Parts& parts, int to_move,
+                               const Array<const T, nb::ndim<3>>& column, size_t first) const {
         require_side(to_move);
-        require(column.shape(0) == view_.child_rows && column.shape(1) == view_.child_pairs &&
-                    column.shape(2) == view_.child_slots,
+        const size_t count = column.shape(1);
+        require(column.shape(0) == view_.child_rows && column.shape(2) == view_.child_slots &&
+                    first <= view_.child_pairs && count <= view_.child_pairs - first,
                 "a column that does not fit the child");
         require(static_cast<size_t>(d.pairs) == view_.pairs && d.structures.count == view_.places &&
                     size_t{1} << (6 * d.men) == view_.left && d.slots() % 64 == 0,
                 "a view that does not fit the domain");
+        for (size_t view = 0; count < view_.child_pairs && view < view_.views; ++view)
+            for (size_t i = 0; i < parts.count; ++i) {
+                const auto pair = static_cast<size_t>(view_.seen[view * view_.pairs + parts.pair[i]].pair);
+                require(pair >= first && pair - first < count, "a pair that the column does not have");
+            }
+        return {column.data(), first, count};
     }
 
     Rows rows_;
@@ -150,8 +159,8 @@ class BoundView {
 
 template <class T, class Class>
 void bind_values_of(Class& bound) {
-    bound.def("judge", &BoundView::judge<T>, PLAIN, PLAIN, PLAIN, STRICT, PLAIN, PLAIN, PLAIN, PLAIN);
-    bound.def("values", &BoundView::values<T>, PLAIN, PLAIN, PLAIN, STRICT, STRICT, PLAIN);
+    bound.def("judge", &BoundView::judge<T>, PLAIN, PLAIN, PLAIN, STRICT, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN);
+    bound.def("values", &BoundView::values<T>, PLAIN, PLAIN, PLAIN, STRICT, PLAIN, STRICT, PLAIN);
 }
 
 }  // namespace

@@ -7,10 +7,10 @@
 namespace kingpair::verify {
 namespace {
 
-// Calls a function with the squares and the number of each strip whose standing kings do not touch, the pairs of kings
-// in this order.
+// Calls a function with the squares and the number of each strip of some pairs of kings, in this order. Without pieces
+// one of the kings has the lane, and all pairs are meant.
 template <class Function>
-void for_each_strip(const IndexedTable& table, const std::array<int16_t, FIXED_PAIRS>& order, Function f) {
+void for_each_strip(const IndexedTable& table, std::span<const int16_t> pairs, Function f) {
     uint8_t squares[AXES_MAX] = {};
     if (table.men.count == 0) {
         for (size_t s = 0; s < 64; ++s) {
@@ -21,7 +21,7 @@ void for_each_strip(const IndexedTable& table, const std::array<int16_t, FIXED_P
     }
     const FixedKings& kings = fixed_kings();
     const int bits = 6 * table.men.outer();
-    for (const int pair : order) {
+    for (const int pair : pairs) {
         squares[0] = kings.square[0][pair];
         squares[1] = kings.square[1][pair];
         const size_t first = (size_t{squares[0]} << 6 | squares[1]) << bits;
@@ -78,20 +78,25 @@ class KeyMemory {
 // The successors of the positions of a plan. A capture by a king or a piece is read like a quiet move: the slot in
 // which captor and captive meet holds the key after the capture.
 //
-// Cost: a strip of keys for each strip of the structure; two or three legality tests a strip, and a load for each move
-// of the men but the last.
+// Cost: a strip of keys for each strip of the group; two or three legality tests a strip, and a load for each move of
+// the men but the last.
 template <class Key>
 class StructureMoves {
   public:
-    StructureMoves(const IndexedTable& table, const Plan& plan, const Rules& rules)
-        : plan_(plan), rules_(rules), last_(1 + table.men.count), keys_(size_t{64} << 6 * last_) {
+    StructureMoves(const IndexedTable& table, const Plan& plan, const Rules& rules, const Group& group)
+        : plan_(plan),
+          rules_(rules),
+          group_(group),
+          last_(1 + table.men.count),
+          keys_(group.squares << 6 * (group.is_whole ? last_ : last_ - 1) << 6) {
         const int next = 1 - plan.mover;
         for (const Push& push : plan.pushes) {
             pushes_.push_back({push, {push.after, &push.into, 1, next, rules.push, last_}, {}, nullptr});
             for (const Conversion& each : push.en_passant)
                 pushes_.back().captures.emplace_back(each.after, each.into, each.count, plan.mover, rules.conversion,
                                                      last_);
-            if (push.answer) pushes_.back().answer = std::make_unique<StructureMoves>(table, *push.answer, rules);
+            if (push.answer)
+                pushes_.back().answer = std::make_unique<StructureMoves>(table, *push.answer, rules, group);
         }
         for (const Conversion& each : plan.conversions)
             conversions_.push_back({each, {each.after, each.into, each.count, next, rules.conversion, last_}});
@@ -99,8 +104,9 @@ class StructureMoves {
     }
 
     // The best key of each position of a strip; 0 where there is no move, or anything where there is no position.
-    Strip<Key> best(const uint8_t* squares, size_t strip) const {
+    Strip<Key> best(const uint8_t* squares, size_t number) const {
         const Placed p(plan_.here, squares, last_);
+        const size_t strip = place_of(squares, number);
         Strip<Key> best{};
         for (int i = 0; i < plan_.here.count; ++i) {
             if (plan_.here.man[i].side != plan_.mover) continue;
@@ -109,7 +115,7 @@ class StructureMoves {
             else by_standing_piece(i, strip, p, best);
         }
         for (const auto& push : pushes_)
-            if (!(push.push.passed & p.occupied)) best = larger(best, keys_of_push(push, squares, strip));
+            if (!(push.push.passed & p.occupied)) best = larger(best, keys_of_push(push, squares, number));
         for (const auto& each : conversions_) convert(each.conversion, each.entered, squares, best);
         return best;
     }
@@ -127,6 +133,15 @@ class StructureMoves {
         Entered<Key> entered;
     };
 
+    // Where the keys of a strip are. Of a group the strips of its squares follow each other, each with all squares of
+    // the king that moves.
+    size_t place_of(const uint8_t* squares, size_t number) const {
+        if (group_.is_whole) return number;
+        const int bits = 6 * (last_ - 2);
+        const auto stands = static_cast<size_t>(group_.place[squares[1 - plan_.mover]]);
+        return (stands << 6 | squares[plan_.mover]) << bits | (number & ((size_t{1} << bits) - 1));
+    }
+
     // ---- the strips that kings and pieces enter ----
 
     void fill(const IndexedTable& table) {
@@ -135,8 +150,8 @@ class StructureMoves {
         std::vector<Entered<Key>> captures;
         for (const Capture& each : plan_.captures)
             captures.emplace_back(each.after, &each.into, 1, next, rules_.conversion, last_);
-        for_each_strip(table, fixed_kings().ascending, [&](const uint8_t* squares, size_t strip) {
-            Key* here = keys_.get() + 64 * strip;
+        for_each_strip(table, group_.pairs, [&](const uint8_t* squares, size_t number) {
+            Key* here = keys_.get() + 64 * place_of(squares, number);
             store<Key>(here, quiet.strip(squares));
             for (size_t i = 0; i < captures.size(); ++i) enter(plan_.captures[i], captures[i], squares, here);
         });
@@ -168,7 +183,7 @@ class StructureMoves {
     bool moves(int axis) const { return plan_.here.man[axis].side == plan_.mover; }
 
     Strip<Key> with(size_t strip, int axis, int to) const {
-        const int shift = 6 * (last_ - 1 - axis);
+        const int shift = 6 * (axis < 2 && !group_.is_whole ? last_ - 2 : last_ - 1 - axis);
         return load<Key>(keys_.get() + 64 * ((strip & ~(size_t{63} << shift)) | static_cast<size_t>(to) << shift));
     }
 
@@ -201,18 +216,18 @@ class StructureMoves {
 
     // ---- moves of pawns ----
 
-    Strip<Key> keys_of_push(const Pushed& pushed, const uint8_t* squares, size_t strip) const {
+    Strip<Key> keys_of_push(const Pushed& pushed, const uint8_t* squares, size_t number) const {
         const Strip<Key> keys = pushed.entered.strip(squares) & lanes<Key>(~pushed.push.passed);
-        return pushed.answer && any(keys) ? with_right(pushed, squares, strip, keys) : keys;
+        return pushed.answer && any(keys) ? with_right(pushed, squares, number, keys) : keys;
     }
 
     // The keys of a double step with the right to capture en passant.
-    Strip<Key> with_right(const Pushed& pushed, const uint8_t* squares, size_t strip, const Strip<Key>& keys) const {
+    Strip<Key> with_right(const Pushed& pushed, const uint8_t* squares, size_t number, const Strip<Key>& keys) const {
         Strip<Key> captures{};
         for (const auto& each : pushed.captures) captures = larger(captures, each.strip(squares));
         const Strip<Key> changed = ~equal<Key>(captures, 0) & ~equal<Key>(keys, 0);
         if (!any(changed)) return keys;
-        const Strip<Key> has_other = ~equal<Key>(pushed.answer->best(squares, strip), 0);
+        const Strip<Key> has_other = ~equal<Key>(pushed.answer->best(squares, number), 0);
         const Strip<Key> better = larger(captures, best_that_gave<Key>(keys, rules_.push) & has_other);
         return (keys_of<Key>(values_of(better), rules_.push) & changed) | (keys & ~changed);
     }
@@ -227,6 +242,7 @@ class StructureMoves {
 
     const Plan& plan_;
     const Rules& rules_;
+    const Group& group_;
     const int last_;  // the axis of the lane
     const Board& board_ = board();
     const KeyMemory<Key> keys_;

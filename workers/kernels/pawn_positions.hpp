@@ -166,7 +166,8 @@ class Reader {
 
     Frame frame(int half, int pair, int symmetry, bool diagonal) const {
         const Value* values = static_cast<const Value*>(at_.values[half]);
-        return {values + static_cast<size_t>(pair) * at_.table->slots(), board_.turned[symmetry], symmetry, diagonal};
+        const auto run = static_cast<size_t>(at_.place ? at_.place[pair] : pair);
+        return {values + run * at_.table->slots(), board_.turned[symmetry], symmetry, diagonal};
     }
 
     // Pawns fix the board, so all but the king of the lane is the same in each half of the board.

@@ -45,24 +45,72 @@ Strip<Key> following(const StructureMoves<Key>& moves, const Plan& plan, const P
     return values_of(best) | (stuck & lanes<Key>(attacked(board(), plan.here, p, plan.mover)));  // mate is -1
 }
 
-// The order in which a plan reads least. A promotion reads one square of the new piece, so a byte of each cache line of
-// a column without pawns. The pairs of kings that share a run of such a column read it one after the other.
-const std::array<int16_t, FIXED_PAIRS>& order_for(const Plan& plan) {
+// Groups of pairs of kings, by the side whose king stands.
+struct Groups {
+    Group every[2];  // in ascending order; by their images
+    std::vector<Group> by_square[2], by_walk[2];
+};
+
+Group group_of(std::span<const int16_t> pairs, int standing, const std::function<bool(int)>& holds) {
+    Group found{{}, false, {}, 0};
+    for (int s = 0; s < 64; ++s)
+        if (holds(s)) found.place[s] = static_cast<int8_t>(found.squares++);
+    for (const int16_t pair : pairs)
+        if (holds(fixed_kings().square[standing][pair])) found.pairs.push_back(pair);
+    return found;
+}
+
+Groups make_groups() {
+    const FixedKings& k = fixed_kings();
+    Groups found;
+    for (Group& every : found.every) every = {{}, true, {}, 64};
+    found.every[0].pairs.assign(k.ascending.begin(), k.ascending.end());
+    found.every[1].pairs.assign(k.by_image.begin(), k.by_image.end());
+    for (int standing : {0, 1}) {
+        for (int square = 0; square < 64; ++square)
+            found.by_square[standing].push_back(group_of(k.ascending, standing, [=](int s) { return s == square; }));
+        for (int walk = 0; walk < WALKS; ++walk)
+            found.by_walk[standing].push_back(
+                group_of(k.by_image, standing, [=](int s) { return walk_of_square(s) == walk; }));
+    }
+    return found;
+}
+
+const Groups& groups() {
+    static const Groups made = make_groups();
+    return made;
+}
+
+// The groups in which a plan is followed. A promotion reads one square of the new piece, so a byte of each cache line
+// of a column without pawns: the pairs of kings that share a run of such a column read it one after the other. An
+// answer to a double step moves the king that stands in a group.
+std::vector<const Group*> groups_for(const IndexedTable& table, const Plan& plan) {
     const bool leaves_no_pawns = std::any_of(plan.conversions.begin(), plan.conversions.end(), [](const Conversion& c) {
         return c.into[0].table && !c.into[0].table->has_pawns();
     });
-    return leaves_no_pawns ? fixed_kings().by_image : fixed_kings().ascending;
+    const bool is_answered =
+        std::any_of(plan.pushes.begin(), plan.pushes.end(), [](const Push& p) { return p.answer != nullptr; });
+    if (table.men.count < 2 || is_answered) return {&groups().every[leaves_no_pawns]};
+    const int standing = 1 - plan.mover;
+    const auto& all = leaves_no_pawns ? groups().by_walk[standing] : groups().by_square[standing];
+    std::vector<const Group*> found;
+    for (size_t i = 0; i < all.size(); ++i) {
+        const int walk = leaves_no_pawns ? static_cast<int>(i) : walk_of_square(static_cast<int>(i));
+        if (plan.walk == EVERY_WALK || plan.walk == walk) found.push_back(&all[i]);
+    }
+    return found;
 }
 
 template <class Key, class Value>
-Findings check_one(const IndexedTable& table, const Judged& judged, const Rules& rules, Histogram<Key>& histogram) {
+Findings check_group(const IndexedTable& table, const Judged& judged, const Rules& rules, const Group& group,
+                     Histogram<Key>& histogram) {
     const Plan& plan = judged.plan;
     const int last = 1 + table.men.count, mover = plan.mover;
     const Board& board = verify::board();
-    const StructureMoves<Key> moves(table, plan, rules);
+    const StructureMoves<Key> moves(table, plan, rules, group);
     const Reader<Key> reader(judged.stated);
     Findings found{0, 0, 0, {-1, 0, 0, 0}};
-    for_each_strip(table, order_for(plan), [&](const uint8_t* squares, size_t strip) {
+    for_each_strip(table, group.pairs, [&](const uint8_t* squares, size_t strip) {
         const uint64_t own = own_lanes(table, judged.stated, squares);
         if (!own) return;
         const Placed p(plan.here, squares, last);
@@ -89,18 +137,19 @@ Findings check(const IndexedTable& table, const std::vector<Judged>& judged, con
     static thread_local Histogram<Key> histogram;
     histogram = {};
     Findings found{0, 0, 0, {-1, 0, 0, 0}};
-    for (const Judged& each : judged) join(found, check_one<Key, Value>(table, each, rules, histogram));
+    for (const Judged& each : judged)
+        for (const Group* group : groups_for(table, each.plan))
+            join(found, check_group<Key, Value>(table, each, rules, *group, histogram));
     histogram.add_to(counts);
     return found;
 }
 
 template <class Key, class Value>
-void derive(const IndexedTable& table, const Judged& judged, const Rules& rules, Value* rows) {
+void derive_group(const IndexedTable& table, const Judged& judged, const Rules& rules, const Group& group, Value* rows,
+                  std::vector<bool>& held) {
     const Plan& plan = judged.plan;
-    const size_t size = FIXED_PAIRS * table.slots();
-    const StructureMoves<Key> moves(table, plan, rules);
-    std::vector<bool> held(size);
-    for_each_strip(table, order_for(plan), [&](const uint8_t* squares, size_t strip) {
+    const StructureMoves<Key> moves(table, plan, rules, group);
+    for_each_strip(table, group.pairs, [&](const uint8_t* squares, size_t strip) {
         const Placed p(plan.here, squares, 1 + table.men.count);
         uint64_t rest = own_lanes(table, judged.stated, squares);
         rest &= rest ? legal(board(), plan.here, p, plan.mover) : 0;
@@ -115,6 +164,14 @@ void derive(const IndexedTable& table, const Judged& judged, const Rules& rules,
             held[row] = true;
         }
     });
+}
+
+template <class Key, class Value>
+void derive(const IndexedTable& table, const Judged& judged, const Rules& rules, Value* rows) {
+    const size_t size = FIXED_PAIRS * table.slots();
+    std::vector<bool> held(size);
+    for (const Group* group : groups_for(table, judged.plan))
+        derive_group<Key, Value>(table, judged, rules, *group, rows, held);
     Value before = 0;
     for (size_t row = 0; row < size; ++row) {
         if (held[row]) before = rows[row];

@@ -15,12 +15,19 @@
 //                  side to move has any other move, which a plan of its own says
 //
 // A metric has a rule for each of three kinds: quiet moves, pushes and conversions.
+//
+// While one side moves, the king of the other one stands still. So a structure is judged in *groups* of the pairs in
+// which that king stands on the same square, and only the keys of a group are in memory: 256 KiB of them with two
+// pieces, 16 MiB with three. The pairs in which it stands on one of up to eight squares that are images of each other
+// are a *walk*, and all moves stay within it: where columns are large, a walk of them is enough to judge a walk of a
+// structure.
 
 #pragma once
 
 #include <array>
 #include <functional>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -32,6 +39,9 @@ constexpr int AXES_MAX = 2 + MEN_MAX;
 constexpr int PROMOTIONS = 4;
 constexpr int FIXED_PAIRS = 3612;
 constexpr int NO_AXIS = -1, NO_LANE = -2;
+constexpr int WALKS = 10, EVERY_WALK = -1;
+constexpr int WHOLE = -1;      // in place of a part of a column
+constexpr int PARTED_MEN = 3;  // tables with so many pieces have columns in parts
 
 // The squares of the pawns of each side, as bits.
 struct Pawns {
@@ -53,6 +63,24 @@ struct FixedKings {
 };
 
 const FixedKings& fixed_kings();
+
+// Pairs of kings by the walk that they belong to while the king of one side stands.
+struct Walks {
+    std::array<std::vector<int16_t>, WALKS> pairs;  // ascending
+    std::vector<int16_t> place;                     // of a pair in its walk
+};
+
+// The walks of the pairs of tables with pawns, or of those without.
+const Walks& walks_of(bool has_pawns, int standing);
+int walk_of_square(int standing);
+
+// Pairs of kings that are judged together: the king of one side stands on one of some squares, or on any.
+struct Group {
+    std::vector<int16_t> pairs;
+    bool is_whole;
+    int8_t place[64];  // of a square among those that the king stands on
+    size_t squares;
+};
 
 // ---- tables ----
 
@@ -82,9 +110,10 @@ class IndexedTable {
     std::unordered_map<Pawns, int, Hash> number_of_;
 };
 
-// The values of one structure with one side to move, or of a table without pawns.
+// The values of one structure with one side to move, or of a table without pawns: all, or those of a walk. A part has
+// the number of its walk and says whose king stands: 2 * walk + side.
 struct ColumnName {
-    int table, side, structure;
+    int table, side, structure, part;
 };
 
 // Returns the values of a column.
@@ -117,6 +146,7 @@ struct Location {
     // For the table's stronger king on files a to d, and on e to h: whether the board is mirrored, and the values.
     bool mirrored[2] = {false, false};
     const void* values[2] = {nullptr, nullptr};
+    const int16_t* place = nullptr;  // of a pair among those of the part; none if the column is whole
 };
 
 // Captures by a king or a piece: of a piece, or of the pawn on a square.
@@ -146,9 +176,9 @@ struct Push {
     std::shared_ptr<Plan> answer;        // all other answers, if there are such captures
 };
 
-// The moves of one structure for one side to move.
+// The moves of one structure for one side to move, of all of its positions or of those of a walk.
 struct Plan {
-    int mover, structure;
+    int mover, structure, walk;
     Setup here;
     Location entered;  // with the other side to move
     std::vector<Capture> captures;
@@ -165,9 +195,10 @@ class Planner {
     size_t size() const { return tables_.size(); }
     const IndexedTable& table(size_t i) const { return tables_[i]; }
     Setup setup(int structure) const;
-    Location locate(const Setup&, int to_move, const FindColumn&) const;
+    // Where the positions of a plan, or those that its moves lead to, are kept.
+    Location locate(const Plan&, const Setup&, int to_move, const FindColumn&) const;
     // Without `en_passant`, double steps give no right to capture.
-    Plan plan(int structure, int mover, const FindColumn&, bool en_passant = true) const;
+    Plan plan(int structure, int mover, int walk, const FindColumn&, bool en_passant = true) const;
 
   private:
     bool holds(const IndexedTable&, bool swapped, const Setup&, int* man) const;
@@ -176,7 +207,7 @@ class Planner {
     void plan_pushes(Plan&, int from, const FindColumn&, bool en_passant) const;
     void plan_captures_by_pawn(Plan&, int from, int to, const FindColumn&) const;
     void plan_conversion(Plan&, int captive, int to, const Setup&, const FindColumn&) const;
-    void plan_en_passant(Push&, int mover, int passed, int entered, const FindColumn&) const;
+    void plan_en_passant(const Plan&, Push&, int passed, int entered, const FindColumn&) const;
 
     std::vector<IndexedTable> tables_;
 };

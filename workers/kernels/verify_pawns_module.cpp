@@ -42,7 +42,7 @@ using Array = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu, nb::ndim<
 using Squares = nb::ndarray<const uint8_t, nb::numpy, nb::c_contig, nb::device::cpu, nb::ndim<2>>;
 using Letters = std::vector<std::pair<std::string, int>>;
 using TableArguments = std::tuple<Letters, std::pair<int, int>, Squares>;
-using Name = std::tuple<int, int, int>;
+using Name = std::tuple<int, int, int, int>;
 
 void require(bool condition, const char* what) {
     if (!condition) throw nb::value_error(what);
@@ -73,32 +73,37 @@ std::vector<IndexedTable> tables_of(const std::vector<TableArguments>& arguments
     return tables;
 }
 
-size_t runs_of(const IndexedTable& table) { return table.has_pawns() ? FIXED_PAIRS : PAIRS; }
+// The runs of a structure in a column, or in a part of one.
+size_t runs_of(const IndexedTable& table, int part) {
+    if (part == WHOLE) return table.has_pawns() ? FIXED_PAIRS : PAIRS;
+    require(part >= 0 && part < 2 * WALKS, "no such part");
+    return walks_of(table.has_pawns(), part % 2).pairs[static_cast<size_t>(part / 2)].size();
+}
 
-// The columns that a call is given: each array has the values of consecutive structures.
+// The columns that a call is given: each array has the values of consecutive structures, or a part of those of one.
 template <class Value>
 class Columns {
   public:
     Columns(const Planner& planner, const std::vector<Name>& names, const std::vector<Array<const Value>>& arrays) {
         require(names.size() == arrays.size(), "a name for each array");
         for (size_t i = 0; i < names.size(); ++i) {
-            const auto [table, side, first] = names[i];
+            const auto [table, side, first, part] = names[i];
             require(table >= 0 && static_cast<size_t>(table) < planner.size(), "no such table");
-            const size_t rows =
-                planner.table(static_cast<size_t>(table)).slots() * runs_of(planner.table(static_cast<size_t>(table)));
+            const IndexedTable& of = planner.table(static_cast<size_t>(table));
+            const size_t rows = of.slots() * runs_of(of, part);
             require(arrays[i].size() % rows == 0, "an array has whole structures");
-            held_[{table, side, first}] = {arrays[i].data(), rows, static_cast<int>(arrays[i].size() / rows)};
+            held_[{table, side, part, first}] = {arrays[i].data(), rows, static_cast<int>(arrays[i].size() / rows)};
         }
     }
 
     const void* find(const ColumnName& name) const {
-        const Name wanted{name.table, name.side, name.structure};
-        auto found = held_.upper_bound(wanted);
+        auto found = held_.upper_bound({name.table, name.side, name.part, name.structure});
         require(found != held_.begin(), "a column is not given");
-        const auto& [table, side, first] = (--found)->first;
+        const auto& [table, side, part, first] = (--found)->first;
         const auto& [data, rows, count] = found->second;
         const int place = name.structure - first;
-        require(table == name.table && side == name.side && place < count, "a column is not given");
+        require(table == name.table && side == name.side && part == name.part && place < count,
+                "a column is not given");
         return data + static_cast<size_t>(place) * rows;
     }
 
@@ -108,7 +113,7 @@ class Columns {
         size_t rows;
         int count;
     };
-    std::map<Name, Held> held_;
+    std::map<std::tuple<int, int, int, int>, Held> held_;  // by table, side, part and first structure
 };
 
 class StructureVerifier {
@@ -121,27 +126,35 @@ class StructureVerifier {
 
     // The chunks of columns that judging these structures takes, by their first structures; `together` has the
     // structures of a chunk of each table.
-    std::vector<Name> needs(int first, int stop, int mover, const std::vector<int>& together) const {
-        require_structures(first, stop, mover);
+    std::vector<Name> needs(int first, int stop, int mover, int walk, const std::vector<int>& together) const {
+        require_structures(first, stop, mover, walk);
         require(together.size() == planner_.size(), "a number of structures for each table");
         for (const int count : together) require(count > 0, "a chunk has structures");
         nb::gil_scoped_release release;
         std::set<Name> found;
-        Name last{-1, 0, 0};
+        Name last{-1, 0, 0, 0};
         const FindColumn note = [&](const ColumnName& name) -> const void* {
-            const int place = name.structure % together[static_cast<size_t>(name.table)];
-            const Name chunk{name.table, name.side, name.structure - place};
+            const int place = name.part == WHOLE ? name.structure % together[static_cast<size_t>(name.table)] : 0;
+            const Name chunk{name.table, name.side, name.structure - place, name.part};
             if (chunk != last) found.insert(last = chunk);
             return nullptr;
         };
-        for (int structure = first; structure < stop; ++structure) judged(structure, mover, note);
+        for (int structure = first; structure < stop; ++structure) judged(structure, mover, walk, note);
         return {found.begin(), found.end()};
     }
 
+    // The runs of a part of a table's columns.
+    std::vector<int16_t> runs(int table, int part) const {
+        require(table >= 0 && static_cast<size_t>(table) < planner_.size(), "no such table");
+        require(part >= 0 && part < 2 * WALKS, "no such part");
+        return walks_of(planner_.table(static_cast<size_t>(table)).has_pawns(), part % 2)
+            .pairs[static_cast<size_t>(part / 2)];
+    }
+
     template <class Value>
-    nb::tuple check(int first, int stop, int mover, const std::vector<Name>& names,
+    nb::tuple check(int first, int stop, int mover, int walk, const std::vector<Name>& names,
                     const std::vector<Array<const Value>>& arrays, Array<uint64_t> counts) const {
-        require_structures(first, stop, mover);
+        require_structures(first, stop, mover, walk);
         require(counts.size() == size_t{1} << 8 * sizeof(Value), "a count for each value");
         const Columns<Value> columns(planner_, names, arrays);
         Findings found;
@@ -149,7 +162,8 @@ class StructureVerifier {
             nb::gil_scoped_release release;
             std::vector<Judged> all;
             for (int structure = first; structure < stop; ++structure)
-                all.push_back(judged(structure, mover, [&](const ColumnName& name) { return columns.find(name); }));
+                all.push_back(
+                    judged(structure, mover, walk, [&](const ColumnName& name) { return columns.find(name); }));
             found = steps<Value>().check(planner_.table(), all, rules_, counts.data());
         }
         const Wrong& wrong = found.first;
@@ -162,7 +176,7 @@ class StructureVerifier {
     template <class Value>
     void derive(int first, int stop, int mover, const std::vector<Name>& names,
                 const std::vector<Array<const Value>>& arrays, Array<Value> rows) const {
-        require_structures(first, stop, mover);
+        require_structures(first, stop, mover, EVERY_WALK);
         const size_t size = planner_.table().slots() * FIXED_PAIRS;
         require(rows.size() == static_cast<size_t>(stop - first) * size, "the rows do not fit the structures");
         const Columns<Value> columns(planner_, names, arrays);
@@ -172,28 +186,34 @@ class StructureVerifier {
             return name.table == 0 && name.side == mover ? draws.data() : columns.find(name);
         };
         for (int structure = first; structure < stop; ++structure)
-            steps<Value>().derive(planner_.table(), judged(structure, mover, find), rules_,
+            steps<Value>().derive(planner_.table(), judged(structure, mover, EVERY_WALK, find), rules_,
                                   rows.data() + static_cast<size_t>(structure - first) * size);
     }
 
+    // The first row of a structure with a value; the columns are the table's own with that side to move.
     template <class Value>
     int64_t find(int structure, int to_move, const std::vector<Name>& names,
                  const std::vector<Array<const Value>>& arrays, int value) const {
-        require_structures(structure, structure + 1, to_move);
+        require_structures(structure, structure + 1, to_move, EVERY_WALK);
         const Columns<Value> columns(planner_, names, arrays);
         nb::gil_scoped_release release;
-        const auto one = judged(structure, to_move, [&](const ColumnName& name) { return columns.find(name); });
+        const auto one = judged(structure, to_move, EVERY_WALK, [&](const ColumnName& name) -> const void* {
+            return name.table == 0 && name.side == to_move ? columns.find(name) : nullptr;
+        });
         return steps<Value>().find(planner_.table(), one, value);
     }
 
   private:
-    Judged judged(int structure, int mover, const FindColumn& find) const {
-        Plan plan = planner_.plan(structure, mover, find);
-        const Location stated = planner_.locate(plan.here, mover, find);
+    Judged judged(int structure, int mover, int walk, const FindColumn& find) const {
+        Plan plan = planner_.plan(structure, mover, walk, find);
+        const Location stated = planner_.locate(plan, plan.here, mover, find);
         return {std::move(plan), stated};
     }
 
-    void require_structures(int first, int stop, int side) const {
+    void require_structures(int first, int stop, int side, int walk) const {
+        require(walk >= EVERY_WALK && walk < WALKS, "no such walk");
+        const auto& [stronger, weaker] = planner_.table().pawns;
+        require(walk == EVERY_WALK || !stronger || !weaker, "an answer to a double step is not of the walk");
         require(first >= 0 && stop >= first && static_cast<size_t>(stop) <= planner_.table().structures.size(),
                 "no such structures");
         require(side == 0 || side == 1, "a side is 0 or 1");
@@ -223,7 +243,8 @@ void bind_structures(nb::module_& m) {
     verifier
         .def(nb::init<const std::vector<TableArguments>&, bool, bool>(), "tables"_a, "carry_depth"_a,
              "push_ends_phase"_a = false)
-        .def("needs", &StructureVerifier::needs);
+        .def("needs", &StructureVerifier::needs)
+        .def("runs", &StructureVerifier::runs);
     bind_values<int8_t>(verifier);
     bind_values<int16_t>(verifier);
 }

@@ -16,6 +16,7 @@ constexpr uint64_t bit(int square) { return uint64_t{1} << square; }
 constexpr int FORWARD[2] = {8, -8}, FIRST_RANK[2] = {1, 6}, LAST_RANK[2] = {7, 0};
 constexpr uint64_t FILE_A = 0x0101010101010101, FILE_H = FILE_A << 7;
 constexpr int WHOLE_TABLE = 0;  // the structure of a table without pawns
+constexpr int SYMMETRIES = 8;
 
 uint64_t with_files_mirrored(uint64_t squares) {
     uint64_t found = 0;
@@ -84,6 +85,49 @@ const FixedKings& fixed_kings() {
     return made;
 }
 
+// ---- walks ----
+
+namespace {
+
+// The squares that are the smallest of their images, and the walk of each square.
+std::array<uint8_t, 64> make_walk_of_square() {
+    std::array<uint8_t, 64> found{};
+    std::vector<int> smallest;
+    for (int s = 0; s < 64; ++s) {
+        int least = s;
+        for (int g = 0; g < SYMMETRIES; ++g) least = std::min(least, static_cast<int>(board().turned[g][s]));
+        if (least == s) smallest.push_back(s);
+        const auto at = std::find(smallest.begin(), smallest.end(), least);
+        found[static_cast<size_t>(s)] = static_cast<uint8_t>(at - smallest.begin());
+    }
+    return found;
+}
+
+template <class Kings>
+Walks make_walks(const Kings& k, int pairs, int standing) {
+    Walks found;
+    for (int pair = 0; pair < pairs; ++pair) {
+        auto& walk = found.pairs[static_cast<size_t>(walk_of_square(k.square[standing][pair]))];
+        found.place.push_back(static_cast<int16_t>(walk.size()));
+        walk.push_back(static_cast<int16_t>(pair));
+    }
+    return found;
+}
+
+}  // namespace
+
+int walk_of_square(int standing) {
+    static const auto made = make_walk_of_square();
+    return made[static_cast<size_t>(standing)];
+}
+
+const Walks& walks_of(bool has_pawns, int standing) {
+    static const std::array<Walks, 2> fixed = {make_walks(fixed_kings(), FIXED_PAIRS, 0),
+                                               make_walks(fixed_kings(), FIXED_PAIRS, 1)};
+    static const std::array<Walks, 2> turned = {make_walks(kings(), PAIRS, 0), make_walks(kings(), PAIRS, 1)};
+    return (has_pawns ? fixed : turned)[static_cast<size_t>(standing)];
+}
+
 // ---- tables ----
 
 namespace {
@@ -144,7 +188,7 @@ bool Planner::holds(const IndexedTable& table, bool swap, const Setup& setup, in
     return true;
 }
 
-Location Planner::locate(const Setup& setup, int to_move, const FindColumn& find) const {
+Location Planner::locate(const Plan& plan, const Setup& setup, int to_move, const FindColumn& find) const {
     Location found;
     if (setup.count == 2 && !setup.pawns.all()) return found;
     for (bool swap : {false, true})
@@ -155,8 +199,14 @@ Location Planner::locate(const Setup& setup, int to_move, const FindColumn& find
         }
     if (!found.table) std::abort();
     const int side = to_move ^ found.swapped, number = found.table->number;
+    int part = WHOLE;
+    if (plan.walk != EVERY_WALK && found.table->men.count >= PARTED_MEN) {
+        const int standing = (1 - plan.mover) ^ found.swapped;
+        part = 2 * plan.walk + standing;
+        found.place = walks_of(found.table->has_pawns(), standing).place.data();
+    }
     if (!found.table->has_pawns()) {
-        found.values[0] = found.values[1] = find({number, side, WHOLE_TABLE});
+        found.values[0] = found.values[1] = find({number, side, WHOLE_TABLE, part});
         return found;
     }
     const Pawns pawns = found.swapped ? swapped(setup.pawns) : setup.pawns;
@@ -165,18 +215,18 @@ Location Planner::locate(const Setup& setup, int to_move, const FindColumn& find
     // A structure that is kept along with its image has positions with the stronger king on files a to d only.
     found.mirrored[0] = plain < 0;
     found.mirrored[1] = image >= 0;
-    for (int half : {0, 1}) found.values[half] = find({number, side, found.mirrored[half] ? image : plain});
+    for (int half : {0, 1}) found.values[half] = find({number, side, found.mirrored[half] ? image : plain, part});
     return found;
 }
 
 // ---- moves ----
 
-Plan Planner::plan(int structure, int mover, const FindColumn& find, bool en_passant) const {
+Plan Planner::plan(int structure, int mover, int walk, const FindColumn& find, bool en_passant) const {
     KINGPAIR_INVARIANT(structure >= 0 && static_cast<size_t>(structure) < table().structures.size(),
                        "a structure is one of the table");
     KINGPAIR_INVARIANT(mover == 0 || mover == 1, "a side is 0 or 1");
-    Plan plan{mover, structure, setup(structure), {}, {}, {}, {}};
-    plan.entered = locate(plan.here, 1 - mover, find);
+    Plan plan{mover, structure, walk, setup(structure), {}, {}, {}, {}};
+    plan.entered = locate(plan, plan.here, 1 - mover, find);
     plan_captures(plan, find);
     for (uint64_t rest = plan.here.pawns.of[mover]; rest; rest &= rest - 1)
         plan_pawn(plan, __builtin_ctzll(rest), find, en_passant);
@@ -188,14 +238,14 @@ void Planner::plan_captures(Plan& plan, const FindColumn& find) const {
     for (int i = 2; i < plan.here.count; ++i) {
         if (plan.here.man[i].side != victim) continue;
         const Setup after = without(plan.here, plan.here.axis[i]);
-        plan.captures.push_back({plan.here.axis[i], 0, after, locate(after, victim, find)});
+        plan.captures.push_back({plan.here.axis[i], 0, after, locate(plan, after, victim, find)});
     }
     for (uint64_t rest = plan.here.pawns.of[victim]; rest; rest &= rest - 1) {
         Setup after = plan.here;
         Pawns left = after.pawns;
         left.of[victim] &= ~(rest & -rest);
         place(after, left);
-        plan.captures.push_back({NO_AXIS, __builtin_ctzll(rest), after, locate(after, victim, find)});
+        plan.captures.push_back({NO_AXIS, __builtin_ctzll(rest), after, locate(plan, after, victim, find)});
     }
 }
 
@@ -213,17 +263,17 @@ void Planner::plan_pushes(Plan& plan, int from, const FindColumn& find, bool en_
     Setup after = plan.here;
     place(after, moved(pawns, mover, from, to));
     if (to >> 3 == LAST_RANK[mover]) return plan_conversion(plan, NO_AXIS, to, after, find);
-    plan.pushes.push_back({after, locate(after, 1 - mover, find), 0, {}, nullptr});
+    plan.pushes.push_back({after, locate(plan, after, 1 - mover, find), 0, {}, nullptr});
     if (from >> 3 != FIRST_RANK[mover] || pawns.all() & bit(beyond)) return;
     place(after, moved(pawns, mover, from, beyond));
-    Push push{after, locate(after, 1 - mover, find), bit(to), {}, nullptr};
-    if (en_passant) plan_en_passant(push, mover, to, beyond, find);
+    Push push{after, locate(plan, after, 1 - mover, find), bit(to), {}, nullptr};
+    if (en_passant) plan_en_passant(plan, push, to, beyond, find);
     plan.pushes.push_back(std::move(push));
 }
 
 // The captures that a double step allows, and the other moves of the side that could capture.
-void Planner::plan_en_passant(Push& push, int mover, int passed, int entered, const FindColumn& find) const {
-    const int captor = 1 - mover;
+void Planner::plan_en_passant(const Plan& plan, Push& push, int passed, int entered, const FindColumn& find) const {
+    const int mover = plan.mover, captor = 1 - mover;
     for (uint64_t rest = push.after.pawns.of[captor]; rest; rest &= rest - 1) {
         const int from = __builtin_ctzll(rest);
         if (!beside(from, entered)) continue;
@@ -231,11 +281,11 @@ void Planner::plan_en_passant(Push& push, int mover, int passed, int entered, co
         Pawns left = moved(after.pawns, captor, from, passed);
         left.of[mover] &= ~bit(entered);
         place(after, left);
-        push.en_passant.push_back({NO_AXIS, passed, after, 1, {locate(after, mover, find)}});
+        push.en_passant.push_back({NO_AXIS, passed, after, 1, {locate(plan, after, mover, find)}});
     }
     if (push.en_passant.empty()) return;
     const int structure = table().find(push.after.pawns);
-    push.answer = std::make_shared<Plan>(plan(structure, captor, find, false));
+    push.answer = std::make_shared<Plan>(this->plan(structure, captor, EVERY_WALK, find, false));
 }
 
 void Planner::plan_captures_by_pawn(Plan& plan, int from, int to, const FindColumn& find) const {
@@ -261,7 +311,7 @@ void Planner::plan_conversion(Plan& plan, int captive, int to, const Setup& reac
     const int mover = plan.mover;
     Conversion found{captive, to, reached, 0, {}};
     if (to >> 3 != LAST_RANK[mover]) {
-        found.into[found.count++] = locate(reached, 1 - mover, find);
+        found.into[found.count++] = locate(plan, reached, 1 - mover, find);
     } else {
         Pawns left = reached.pawns;
         left.of[mover] &= ~bit(to);
@@ -270,7 +320,7 @@ void Planner::plan_conversion(Plan& plan, int captive, int to, const Setup& reac
             place(found.after, left);
             found.after.promoted = static_cast<uint8_t>(to);
             add(found.after, {kind, static_cast<uint8_t>(mover)}, NO_AXIS);
-            found.into[found.count++] = locate(found.after, 1 - mover, find);
+            found.into[found.count++] = locate(plan, found.after, 1 - mover, find);
         }
     }
     plan.conversions.push_back(found);

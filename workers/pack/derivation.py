@@ -23,7 +23,7 @@ from kingpair.workers.number_types import Partition, Side, opponent
 from kingpair.workers.prove.capture_keys import Partitions, ValueKeys, partition_jobs
 from kingpair.workers.prove.column_chunks import ColumnName
 from kingpair.workers.prove.verify import Verification, proof_dtype
-from kingpair.workers.prove.verify_structures import StructureVerification
+from kingpair.workers.prove.verify_structures import StructureVerification, Task
 from kingpair.workers.sets.material_domain import domain_of
 from kingpair.workers.sets.memory import zeros
 from kingpair.workers.sets.threads import Threads
@@ -85,16 +85,15 @@ class StructureDerivation(StructureVerification):
     def column(self, mover: Side) -> Values:
         """The values with `mover` to move."""
 
-        def job(task: int) -> None:
-            first, stop = self._bounds(task)
+        def job(first: int) -> None:
+            task = Task(first, min(first + self._together, self._structures), (mover,))
             held = self._columns.holding(self._entered(task, mover))
-            rows = self._column[first * self._rows : stop * self._rows]
-            self._kernel.derive(first, stop, mover, *held, rows)
+            rows = self._column[task.first * self._rows : task.stop * self._rows]
+            self._kernel.derive(task.first, task.stop, mover, *held, rows)
 
-        self._threads.map(job, range(-(-self._structures // self._together)))
+        self._threads.map(job, range(0, self._structures, self._together))
         return self._column
 
-    def _entered(self, task: int, mover: Side) -> Set[ColumnName]:
+    def _entered(self, task: Task, mover: Side) -> Set[ColumnName]:
         """The chunks that the moves lead into."""
-        names = self._kernel.needs(*self._bounds(task), mover, self._columns.together)
-        return {name for name in names if name[:2] != (0, mover)}
+        return {name for name in self._needs(task) if name[:2] != (0, mover)}

@@ -1,8 +1,8 @@
 """The columns that a table with pawns is verified from: its own, and those of smaller tables.
 
-A chunk holds the values of some consecutive structures, or of a whole table without pawns.  Chunks
-that were read stay in memory until their last use, as long as there is room; the one that is needed
-again last goes first.
+A chunk holds the values of some consecutive structures, or of a whole table without pawns; or a
+part of one of these: some of its partitions.  Chunks that were read stay in memory until their last
+use, as long as there is room; the one that is needed again last goes first.
 """
 
 from array import array
@@ -24,11 +24,15 @@ KEPT_BYTES = 192 << 20
 CHUNK_ROWS = 1 << 22
 NEVER = 1 << 32
 
-ColumnName = tuple[int, Side, int]
-"""A table by its place in the list, a side to move, and a structure."""
+WHOLE = -1
+
+ColumnName = tuple[int, Side, int, int]
+"""A table by its place in the list, a side to move, a structure, and a part or WHOLE."""
 HeldChunks = tuple[list[ColumnName], list[Values]]
 
 
+PartitionsOf = Callable[[int, int], Sequence[int]]
+"""The partitions of a part, given the place of a table in the list and the part."""
 WriteValues = Callable[[Values, Values], None]
 """Writes what values of a table are to the table that is verified: given them, and where to."""
 
@@ -81,9 +85,13 @@ class ColumnChunks:
     """Reads chunks of columns.  Threads share them."""
 
     def __init__(
-        self, sources: Sequence[ColumnSource], dtype: np.dtype[Any], threads: Threads
+        self,
+        sources: Sequence[ColumnSource],
+        dtype: np.dtype[Any],
+        threads: Threads,
+        partitions: PartitionsOf,
     ) -> None:
-        self._sources, self._dtype = sources, dtype
+        self._sources, self._dtype, self._partitions = sources, dtype, partitions
         self._readers = [threads.pool(source.table.another_reader) for source in sources]
         self.together = [_structures_of_a_chunk(source.table) for source in sources]
         self._kept: OrderedDict[ColumnName, _Chunk] = OrderedDict()
@@ -134,17 +142,30 @@ class ColumnChunks:
         return self._uses[name].next if name in self._uses else NEVER
 
     def _read(self, name: ColumnName) -> Values:
-        number, side, first = name
-        table, write = self._sources[number]
-        rows = table.index.structure_rows
-        start, stop = first * rows, min((first + self.together[number]) * rows, table.index.rows)
-        found = recycled(stop - start, self._dtype.type)
-        with self._readers[number].lend() as reader:
-            for block in range(start // BLOCK, -(-stop // BLOCK)):
-                at = max(block * BLOCK, start)
-                values = reader.block(block, side)[at - block * BLOCK : stop - block * BLOCK]
-                write(values, found[at - start : at - start + len(values)])
+        spans = self._spans(name)
+        found, at = recycled(sum(map(len, spans)), self._dtype.type), 0
+        for span in spans:
+            self._read_rows(name, span, found[at : at + len(span)])
+            at += len(span)
         return found
+
+    def _spans(self, name: ColumnName) -> list[range]:
+        """The rows of a chunk."""
+        number, _, first, part = name
+        index = self._sources[number].table.index
+        size, run = index.structure_rows, index.slots
+        if part == WHOLE:
+            return [range(first * size, min((first + self.together[number]) * size, index.rows))]
+        starts = (first * size + pair * run for pair in self._partitions(number, part))
+        return [range(at, at + run) for at in starts]
+
+    def _read_rows(self, name: ColumnName, rows: range, out: Values) -> None:
+        number, side = name[:2]
+        with self._readers[number].lend() as reader:
+            for block in range(rows.start // BLOCK, -(-rows.stop // BLOCK)):
+                at = max(block * BLOCK, rows.start)
+                values = reader.block(block, side)[at - block * BLOCK : rows.stop - block * BLOCK]
+                self._sources[number].write(values, out[at - rows.start :][: len(values)])
 
 
 class _Uses:

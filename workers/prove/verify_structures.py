@@ -7,18 +7,24 @@ kernels/verify_pawns.hpp plays the moves.
 
 The structures do not depend on each other: each is judged by the values that the table states.
 So they are verified in any order, and a task is a range of structures.  With pieces it is a single
-one, and those of a level that need the same chunks of smaller tables follow each other: a promotion
-leads to a few structures of a smaller table, but from all over the level.
+one.
+
+While a side moves, the king of the other one stands.  So where a move leads into large tables, a
+task is a walk: the positions in which that king stands on one of up to eight squares that are
+images of each other.  It needs the same walk of these tables, up to an eighth of them.  Tasks of a
+level that need the same parts of smaller tables follow each other.  An answer to a double step
+moves the other king, so where both sides have pawns there are no walks.
 
 Cost: 2 to 5 ns a row and thread, of which 0.5 to read it.  Up to 192 MiB of columns are held, more
-while a task needs them: five men with a pawn can promote it into four columns of 121 MB.  Besides
-one strip of keys for each strip of a structure and thread.
+while a task needs them: of five men with a pawn, which can promote it into four tables, a walk of
+each is up to 15 MB; of six men, 1 GB.  Besides the strips of keys of one square of the king that
+stands: 256 KiB a thread for five men.
 """
 
 from bisect import bisect_right
 from collections.abc import Sequence, Set
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,6 +44,18 @@ from kingpair.workers.sets.threads import Threads
 from kingpair.workers.table.format import COLUMNS, Table
 
 TASK_ROWS = 1 << 20
+EVERY_WALK = -1
+WALKS = range(10)
+PARTED_PIECES = 3  # the kernel reads tables with so many in parts
+
+
+class Task(NamedTuple):
+    """Structures, whose positions are verified with some sides to move: all, or those of a walk."""
+
+    first: int
+    stop: int
+    sides: tuple[Side, ...] = SIDES
+    walk: int = EVERY_WALK
 
 
 class StructureVerification:
@@ -58,13 +76,14 @@ class StructureVerification:
         )
         below = [ColumnSource(t, seen_after_exit(metric)) for t in smaller.values()]
         sources = [ColumnSource(table, as_they_are), *below]
-        self._columns = ColumnChunks(sources, dtype, threads)
+        self._columns = ColumnChunks(sources, dtype, threads, self._kernel.runs)
+        self._are_large = [len(s.table.material.pieces) >= PARTED_PIECES for s in sources]
         self._table, self._threads, self._listen = table, threads, listen
         self._rows = table.index.structure_rows
         self._structures = table.index.rows // self._rows
         self._together = 1 if table.material.pieces else max(1, TASK_ROWS // self._rows)
         # No method of its own: in a cycle the columns would stay until garbage is collected.
-        self._needs = lru_cache(2048)(partial(_needs, self._kernel, self._columns.together))
+        self._needs = lru_cache(4096)(partial(_needs, self._kernel, self._columns.together))
         self.sides = [SideRecount(1 << 8 * dtype.itemsize) for _ in COLUMNS]
 
     def verify_positions(self) -> None:
@@ -72,60 +91,78 @@ class StructureVerification:
         column is read once.
         """
         tasks = self._tasks()
-        self._columns.expect(self._needs(*self._bounds(task)) for task in tasks)
+        self._columns.expect(map(self._needs, tasks))
         next_tasks = [*tasks[self._threads.count :], *tasks[-self._threads.count :]]
         checks = self._threads.stream(self._check, zip(tasks, next_tasks, strict=True))
         for done, (task, found) in enumerate(zip(tasks, checks, strict=True), 1):
-            for side, (check, tally) in zip(self.sides, found, strict=True):
-                side.add(task, self._together * self._rows, check, tally)
+            for side, (check, tally) in zip(task.sides, found, strict=True):
+                self.sides[side].add(task.first, self._rows, check, tally)
             self._listen(done / len(tasks))
 
-    def _tasks(self) -> list[int]:
+    def _tasks(self) -> list[Task]:
         """All tasks, in the order in which they are done."""
-        tasks = list(range(-(-self._structures // self._together)))
-        return sorted(tasks, key=self._place) if self._together == 1 else tasks
+        if self._table.material.pieces:
+            every = [task for each in range(self._structures) for task in self._tasks_of(each)]
+            return sorted(every, key=self._place)
+        starts = range(0, self._structures, self._together)
+        return [Task(at, min(at + self._together, self._structures)) for at in starts]
 
-    def _place(self, structure: int) -> tuple[int, list[ColumnName]]:
-        """A structure's level, and the chunks of smaller tables that it needs."""
-        needs = self._needs(*self._bounds(structure))
+    def _tasks_of(self, structure: int) -> list[Task]:
+        """The tasks of a structure: a side that moves into large tables has one for each walk."""
+        whole = Task(structure, structure + 1)
+        if all(self._table.material.pawns):
+            return [whole]
+        walking = [side for side in SIDES if self._leads_far(whole._replace(sides=(side,)))]
+        found = [whole._replace(sides=(side,), walk=walk) for side in walking for walk in WALKS]
+        if rest := tuple(side for side in SIDES if side not in walking):
+            found.append(whole._replace(sides=rest))
+        return found
+
+    def _leads_far(self, task: Task) -> bool:
+        return any(self._are_large[name[0]] for name in self._needs(task))
+
+    def _place(self, task: Task) -> tuple[int, list[ColumnName]]:
+        """A task's level, and the chunks of smaller tables that it needs."""
         structures = self._table.index.structures
         assert structures is not None, "a table with pawns has structures"
-        level = bisect_right(structures.levels, structure, key=lambda level: level.stop)
-        return level, sorted(name for name in needs if name[0])
+        level = bisect_right(structures.levels, task.first, key=lambda level: level.stop)
+        return level, sorted(name for name in self._needs(task) if name[0])
 
     def first_row(self, side: Side, value: int) -> Row:
         """The first row that holds a position with a side to move and a value."""
-        first, stop = self._bounds(self.sides[side].first_with(value))
+        first = self.sides[side].first_with(value)
+        stop = min(first + self._together, self._structures)
         for structure in range(first, stop):
-            held = self._columns.holding(self._needs(structure, structure + 1))
-            if (row := self._kernel.find(structure, SIDES[side], *held, value)) >= 0:
+            needs = self._needs(Task(structure, structure + 1, (side,)))
+            held = self._columns.holding({name for name in needs if name[:2] == (0, side)})
+            if (row := self._kernel.find(structure, side, *held, value)) >= 0:
                 return Row(row)
         raise AssertionError(f"value {value} was counted and is not there")
 
-    def _bounds(self, task: int) -> tuple[int, int]:
-        """The first structure of a task, and the first one after it."""
-        first = min(task * self._together, self._structures)
-        return first, min(first + self._together, self._structures)
-
-    def _check(self, tasks: tuple[int, int]) -> list[tuple[PartitionCheck, ValueCounts]]:
-        """Judges the positions of some structures, by the side to move, given the task and the one
-        that the thread does next.
+    def _check(self, tasks: tuple[Task, Task]) -> list[tuple[PartitionCheck, ValueCounts]]:
+        """Judges the positions of a task by the side to move, given it and the one that the thread
+        does next.
         """
-        first, stop = self._bounds(tasks[0])
-        needed, needed_next = (self._needs(*self._bounds(each)) for each in tasks)
-        held, found = self._columns.holding(needed, needed_next), []
-        for mover in SIDES:
+        task, found = tasks[0], []
+        held = self._columns.holding(*map(self._needs, tasks))
+        for mover in task.sides:
             tally = np.zeros_like(self.sides[mover].tally)
-            check = PartitionCheck(*self._kernel.check(first, stop, mover, *held, tally))
-            found.append((check._replace(slot=check.slot - first * self._rows), tally))
+            check = PartitionCheck(
+                *self._kernel.check(task.first, task.stop, mover, task.walk, *held, tally)
+            )
+            found.append((check._replace(slot=check.slot - task.first * self._rows), tally))
         return found
 
 
 def _needs(
-    kernel: "_kernels.StructureVerifier", together: Sequence[int], first: int, stop: int
+    kernel: "_kernels.StructureVerifier", together: Sequence[int], task: Task
 ) -> Set[ColumnName]:
-    """The chunks that judging some structures takes."""
-    return {name for side in SIDES for name in kernel.needs(first, stop, side, together)}
+    """The chunks that a task takes."""
+    return {
+        name
+        for side in task.sides
+        for name in kernel.needs(task.first, task.stop, side, task.walk, together)
+    }
 
 
 def _described(table: Table) -> "_kernels.TableDescription":

@@ -37,6 +37,7 @@ from kingpair.workers.sets.memory import Layer, Words
 from kingpair.workers.sets.recycled import empty_layer
 from kingpair.workers.sets.threads import Threads
 from kingpair.workers.solve.arrows import arrows_from
+from kingpair.workers.solve.child_columns import Solved
 from kingpair.workers.solve.exit_values import (
     CarriedDomain,
     CarriedExits,
@@ -49,7 +50,6 @@ from kingpair.workers.solve.families import families
 from kingpair.workers.solve.frames import (
     Child,
     SeenChild,
-    Solved,
     child_of,
     places_in,
 )

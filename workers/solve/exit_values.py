@@ -88,11 +88,7 @@ class ExitValues(NamedTuple):
         """The positions that are lost, not won and won for the side to move."""
         domain = self.exits.domain
         sets = domain.unwritten(), domain.unwritten(), domain.unwritten()
-        self._each_chunk(
-            threads,
-            lambda chunk, scratch: self.seen.judge(domain.kernel, chunk, sets, scratch),
-            self.seen.order,
-        )
+        self._each_chunk(threads, self.seen.judge, sets)
         return sets
 
     def values(self, threads: Threads) -> NDArray[Any]:
@@ -100,31 +96,22 @@ class ExitValues(NamedTuple):
         domain = self.exits.domain
         size = len(FIXED) * domain.slots
         values = recycled(size, self.seen.dtype.type).reshape(len(FIXED), -1)
-
-        def read(chunk: NDArray[np.int16], scratch: _kernels.Scratch) -> None:
-            out = values[chunk[0] : chunk[-1] + 1]
-            self.seen.values(domain.kernel, chunk, out, scratch)
-
-        self._each_chunk(threads, read)
+        self._each_chunk(threads, self.seen.values, values)
         return values
 
     def by_value(self, threads: Threads) -> "LayersByValue":
         return LayersByValue.of(self.exits, self.values(threads))
 
-    def _each_chunk(
-        self,
-        threads: Threads,
-        read: Callable[[NDArray[np.int16], _kernels.Scratch], None],
-        partitions: NDArray[np.int16] | None = None,
-    ) -> None:
+    def _each_chunk(self, threads: Threads, read: Callable[..., None], out: Any) -> None:
         kernel = self.exits.domain.kernel
         scratches = threads.pool(lambda: _kernels.Scratch(kernel))
+        readers = threads.pool(self.seen.reader)
 
         def job(chunk: NDArray[np.int16]) -> None:
-            with scratches.lend() as scratch:
-                read(chunk, scratch)
+            with scratches.lend() as scratch, readers.lend() as reader:
+                read(kernel, chunk, reader, out, scratch)
 
-        threads.map(job, self.exits.domain.index.chunks(partitions))
+        threads.map(job, self.seen.chunks(self.exits.domain.index))
 
 
 class LayersByValue(NamedTuple):

@@ -9,13 +9,12 @@ the squares at which its own kings and pieces stand.  The two differ in
     axes        the order of the pieces; a pawn that was promoted is fixed on a square
 
 A kernel reads the slots that are asked for (child_view.hpp); here is where they are found.
-
-Cost: the rows of the child are read once for each family of exits, 121 MB at most for five men.
+child_columns.py reads the rows, once for each family of exits.
 """
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,21 +28,21 @@ from kingpair.workers.index.board import (
     SYMMETRIES,
     TURN,
 )
+from kingpair.workers.index.index import Index
 from kingpair.workers.index.king_pairs import FIXED, TURNED
 from kingpair.workers.index.structures import Numbers, Squares, structures
 from kingpair.workers.number_types import SIDES, Partition, Side, Symmetry
 from kingpair.workers.sets.domain import like_order
 from kingpair.workers.sets.memory import Layer
-from kingpair.workers.table.value import loss_in
+from kingpair.workers.solve.child_columns import (
+    ChildColumn,
+    ColumnReader,
+    EveryPartition,
+    PartitionByPartition,
+    Solved,
+)
 
 FLIPPED = 56  # what turns a square's rank over
-
-
-class Solved(Protocol):
-    """A finished table, as far as exits need it."""
-
-    def column(self, side: Side, numbers: Numbers | None) -> NDArray[Any]:
-        """The values with a side to move: [structure][partition][slot], of some structures."""
 
 
 class Child(NamedTuple):
@@ -112,11 +111,10 @@ class SeenChild:
         side = SIDES[to_move ^ child.swapped]
         rows = _rows(child.material, places)
         unique, at = np.unique(rows, return_inverse=True)
-        self._to_move = to_move
-        self._column = _column(solved, child.material, side, unique)
         views, seen, maps = _views(child, places)
-        self.order = np.argsort(seen[0, :, 0], kind="stable").astype(np.int16)
-        """All partitions, those that read the same one of the child side by side."""
+        self._to_move = to_move
+        # Whatever is promoted, and wherever: the pair of kings in the child is the same one.
+        self._column = _column(solved, child.material, side, unique, seen[0, :, 0])
         self._view = _kernels.ChildView(
             np.ascontiguousarray(at.reshape(rows.shape), np.int32),
             np.ascontiguousarray(views, np.int32),
@@ -130,29 +128,40 @@ class SeenChild:
         return self._column.dtype
 
     def reaches_beyond(self, limit: int) -> bool:
-        """Whether a win or a loss is longer than that."""
-        return bool(self._column.max() > limit or self._column.min() < loss_in(limit))
+        """Whether a win or a loss may be longer than that."""
+        return self._column.longest > limit
+
+    def chunks(self, index: Index) -> Sequence[NDArray[np.int16]]:
+        """All partitions, in pieces that are worth a call and read the same part of the child."""
+        return self._column.chunks(index)
+
+    def reader(self) -> ColumnReader:
+        """What a thread reads the child with."""
+        return self._column.reader()
 
     def judge(
         self,
         domain: _kernels.Domain,
         chunk: NDArray[np.int16],
+        reader: ColumnReader,
         sets: tuple[Layer, Layer, Layer],
         scratch: _kernels.Scratch,
     ) -> None:
         """Writes some partitions of the positions that are lost, not won and won."""
         lost, not_won, won = (layer.kernel for layer in sets)
-        self._view.judge(domain, chunk, self._to_move, self._column, lost, not_won, won, scratch)
+        read = reader.of(chunk)
+        self._view.judge(domain, chunk, self._to_move, *read, lost, not_won, won, scratch)
 
     def values(
         self,
         domain: _kernels.Domain,
         chunk: NDArray[np.int16],
+        reader: ColumnReader,
         out: NDArray[Any],
         scratch: _kernels.Scratch,
     ) -> None:
-        """Writes values `[partition][slot]`, 0 where there is no position."""
-        self._view.values(domain, chunk, self._to_move, self._column, out, scratch)
+        """Writes some partitions of values `[partition][slot]`, 0 where there is no position."""
+        self._view.values(domain, chunk, self._to_move, *reader.of(chunk), out, scratch)
 
 
 # ---- what is read ----
@@ -166,13 +175,16 @@ def _rows(material: Material, places: Places) -> NDArray[np.int32]:
     return np.stack([places.numbers, images], axis=1)
 
 
-def _column(solved: Solved, material: Material, side: Side, rows: Numbers) -> NDArray[Any]:
-    """The values of some structures: [structure][partition][slot]."""
+def _column(
+    solved: Solved, material: Material, side: Side, rows: Numbers, pairs: NDArray[np.intp]
+) -> ChildColumn:
+    """The values of some structures; `pairs` are the child's for each partition of ours."""
     if not material.letters:  # bare kings: drawn
-        return np.zeros((1, len(TURNED), 1), np.int8)
-    column = solved.column(side, rows if material.has_pawns else None)
-    pairs = FIXED if material.has_pawns else TURNED
-    return column.reshape(len(column), len(pairs), -1)
+        return EveryPartition(np.zeros((1, len(TURNED), 1), np.int8), pairs)
+    if not material.has_pawns:
+        return PartitionByPartition(solved, side, pairs)
+    column = solved.column(side, rows)
+    return EveryPartition(column.reshape(len(column), len(FIXED), -1), pairs)
 
 
 # ---- where it is read ----

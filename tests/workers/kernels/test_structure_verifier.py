@@ -19,9 +19,11 @@ from table_keys import TableKeys
 from kingpair.workers import _kernels
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
+from kingpair.workers.index.board import TURN
+from kingpair.workers.index.king_pairs import FIXED
 from kingpair.workers.index.material_index import table_index
 from kingpair.workers.index.structures import structures
-from kingpair.workers.number_types import SIDES, Side
+from kingpair.workers.number_types import SIDES, STRONGER, Side, opponent
 from kingpair.workers.table.key import TableKey
 from kingpair.workers.table.value import Values
 
@@ -64,36 +66,38 @@ class Proof:
         self.keys = TableKeys(self.positions, tables.values, tables.dtype, rules)
         self.moves = StructureMoves(self.positions, self.keys, rules)
 
-    def column(self, table: int, side: Side, structure: int) -> Values:
+    def column(self, table: int, side: Side, structure: int, part: int) -> Values:
         material = self.materials[table]
-        rows = table_index(material).structure_rows
-        return self.tables.values(
-            material, side, np.arange(structure * rows, (structure + 1) * rows)
-        )
+        index = table_index(material)
+        rows = np.arange(index.structure_rows).reshape(-1, index.slots)
+        if part >= 0:
+            rows = rows[self.kernel.runs(table, part)]
+        return self.tables.values(material, side, structure * index.structure_rows + rows.ravel())
 
 
 class Case:
     """A structure and a side to move, with the values that follow by the twin."""
 
-    def __init__(self, proof: Proof, number: int, mover: Side) -> None:
+    def __init__(self, proof: Proof, number: int, mover: Side, walk: int = -1) -> None:
         self.number, self.mover = number, mover
         best, men = proof.moves.best(number, mover), proof.positions.men(number)
         self.expected = values_of(best)
         self.expected[(best == 0) & in_check(men, mover)] = -1
         own = proof.keys.own_rows(number)
+        if walk >= 0:
+            own = own & is_of_walk(opponent(mover), walk)[:, None, None]
         self.placed, self.legal = own & are_apart(men), own & are_legal(men, mover)
-        self._kernel = proof.kernel
+        self._kernel, self._walk = proof.kernel, walk
         one_each = [1] * len(proof.materials)
-        self._names = self._kernel.needs(number, number + 1, mover, one_each)
+        self._names = self._kernel.needs(number, number + 1, mover, walk, one_each)
         self._columns = [proof.column(*name) for name in self._names]
 
     def findings(self, stated: Values) -> tuple[int, ...]:
         """The kernel's findings, if the table states some values."""
-        self._columns[self._names.index((0, self.mover, self.number))] = stated.ravel()
+        self._columns[self._names.index((0, self.mover, self.number, -1))] = stated.ravel()
         counts = np.zeros(1 << 8 * stated.itemsize, np.uint64)
-        found = self._kernel.check(
-            self.number, self.number + 1, self.mover, self._names, self._columns, counts
-        )
+        task = self.number, self.number + 1, self.mover, self._walk
+        found = self._kernel.check(*task, self._names, self._columns, counts)
         tally = np.bincount(stated[self.legal].view(f"u{stated.itemsize}"), minlength=counts.size)
         assert np.array_equal(tally, counts)
         return found
@@ -101,6 +105,14 @@ class Case:
     @property
     def first_row(self) -> int:
         return self.number * self.expected.size
+
+
+def is_of_walk(standing: Side, walk: int) -> NDArray[np.bool_]:
+    """The pairs of kings in which that side's king stands on a square of a walk."""
+    squares = np.array([FIXED.squares[pair][standing] for pair in FIXED.partitions])
+    smallest = TURN[:, squares].min(axis=0)
+    found: NDArray[np.bool_] = smallest == np.unique(TURN.min(axis=0))[walk]
+    return found
 
 
 def _described(material: Material) -> tuple[Any, tuple[int, int], NDArray[np.uint8]]:
@@ -188,3 +200,20 @@ def test_the_kernel_agrees_with_its_twin_beside_two_pieces(name: str) -> None:
     proof = Proof(RandomTables(Material.parse(name), Metric.DTM, np.dtype(np.int8)))
     for mover in SIDES:
         assert_agrees(Case(proof, 13, mover))
+
+
+@pytest.mark.slow
+def test_a_walk_is_judged_by_parts_of_large_columns() -> None:
+    """The pawn stands before the last rank, so it promotes into tables that are read in parts."""
+    proof = Proof(RandomTables(Material.parse("KRPvKR"), Metric.DTM, np.dtype(np.int8)))
+    assert_agrees(Case(proof, 0, STRONGER, walk=9))
+
+
+def test_structures_in_which_the_other_king_may_answer_have_no_walks() -> None:
+    proof = Proof(RandomTables(Material.parse("KPvKP"), Metric.DTM, np.dtype(np.int8)))
+    with pytest.raises(ValueError, match="double step"):
+        proof.kernel.needs(0, 1, STRONGER, 3, [1] * len(proof.materials))
+    with pytest.raises(ValueError, match="no such walk"):
+        proof.kernel.needs(0, 1, STRONGER, 10, [1] * len(proof.materials))
+    with pytest.raises(ValueError, match="no such part"):
+        proof.kernel.runs(0, 20)

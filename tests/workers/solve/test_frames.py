@@ -39,12 +39,26 @@ class Numbered:
     def __init__(self, material: Material) -> None:
         self._material, self._index = material, table_index(material)
 
-    def column(self, side: Side, numbers: Numbers | None) -> NDArray[Any]:
-        size = self._index.structure_rows if numbers is not None else self._index.rows
-        first = [0] if numbers is None else [int(number) * size for number in numbers]
-        rows = np.array(first, np.int64)[:, None] + np.arange(size)
+    dtype = np.dtype(np.int8)
+
+    @property
+    def slots(self) -> int:
+        return self._index.slots
+
+    def column(self, side: Side, numbers: Numbers) -> NDArray[Any]:
+        size = self._index.structure_rows
+        rows = numbers.astype(np.int64)[:, None] * size + np.arange(size)
         found = value_of(self._material, rows, side)
-        return found.reshape(len(first), -1, self._index.slots)
+        return found.reshape(len(numbers), -1, self.slots)
+
+    def longest(self, side: Side) -> int:
+        return 127
+
+    def another_reader(self) -> "Numbered":
+        return self
+
+    def copy_partitions(self, first: int, out: NDArray[Any], side: Side) -> None:
+        out[:] = value_of(self._material, first * self.slots + np.arange(len(out)), side)
 
 
 def positions(
@@ -167,6 +181,18 @@ def test_a_column_that_does_not_fit_its_view_is_refused(
 ) -> None:
     pawns = words_after(np.array([[8], [9]], np.uint8), (0,), np.array([-1, -1]))
     kernel = CarriedDomain([("Q", 0)], pawns).kernel
-    column, out = np.zeros(shape, np.int8), np.zeros((1, slots), np.int8)
+    column, out = np.zeros(shape, np.int8), np.zeros((len(FIXED), slots), np.int8)
     with pytest.raises(ValueError, match="fit"):
-        view().values(kernel, np.zeros(1, np.int16), 0, column, out, _kernels.Scratch(kernel))
+        view().values(kernel, np.zeros(1, np.int16), 0, column, 0, out, _kernels.Scratch(kernel))
+
+
+@pytest.mark.parametrize(("first", "pair"), [(1, 0), (300, 462), (0, 200)])
+def test_a_pair_that_a_part_of_a_column_does_not_have_is_refused(first: int, pair: int) -> None:
+    pawns = words_after(np.array([[8], [9]], np.uint8), (0,), np.array([-1, -1]))
+    kernel = CarriedDomain([("Q", 0)], pawns).kernel
+    seen = np.zeros((1, len(FIXED), 3), np.int32)
+    seen[:, :, 0] = min(pair, 461)
+    column, out = np.zeros((1, 200, 64), np.int8), np.zeros((len(FIXED), 4096), np.int8)
+    one, scratch = np.zeros(1, np.int16), _kernels.Scratch(kernel)
+    with pytest.raises(ValueError, match="column"):
+        view(seen=seen).values(kernel, one, 0, column, first, out, scratch)
