@@ -5,20 +5,19 @@ from typing import Any
 
 from kingpair.api.text import count
 from kingpair.workers.game.chess.material import Material
-from kingpair.workers.game.chess.waves import NOT_BUILT, is_buildable, wave_of
+from kingpair.workers.game.chess.waves import wave_of
 from kingpair.workers.index.structures import structures
 
 
 def level_lines(materials: Iterable[Material]) -> Iterator[str]:
-    """The structures and levels of the last wave if it has pawns, and whether it is built."""
+    """The structures and levels of the last wave if it has pawns."""
     every = list(materials)
     last = max(map(wave_of, every))
     for material in every:
         if material.has_pawns and wave_of(material) == last:
             found = structures(*material.pawns)
             parts = f"{count(len(found), 'structure')} in {count(len(found.levels), 'level')}"
-            later = "" if is_buildable(material) else f"; {NOT_BUILT}"
-            yield f"{material}: {parts}, level after level{later}."
+            yield f"{material}: {parts}, level after level."
 
 
 def levels_json(material: Material) -> dict[str, Any]:
@@ -26,5 +25,4 @@ def levels_json(material: Material) -> dict[str, Any]:
     if not material.has_pawns:
         return {}
     found = structures(*material.pawns)
-    numbers = {"structures": len(found), "levels": len(found.levels)}
-    return {"buildable": is_buildable(material), **numbers}
+    return {"structures": len(found), "levels": len(found.levels)}

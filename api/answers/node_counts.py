@@ -1,5 +1,5 @@
-"""The division of a material of six men with pawns among nodes: such a build is planned, and not
-made yet.
+"""The division of a material of six men with pawns among nodes: most of them take more memory, disk
+and time than one machine has.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,8 +14,7 @@ from kingpair.coordinator.plan.amounts import amount as size
 from kingpair.coordinator.plan.domains import Node
 from kingpair.coordinator.plan.estimate import proof_memory
 from kingpair.coordinator.plan.workload import work_by_team
-from kingpair.workers.game.chess.material import Material
-from kingpair.workers.game.chess.waves import is_buildable
+from kingpair.workers.game.chess.material import MEN_MAX, Material
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.table.key import TableKey
 
@@ -54,18 +53,16 @@ def with_nodes(
     pace: Pace,
     cores: int,
 ) -> tuple[Iterator[str], dict[str, Any]]:
-    """An estimate as text and as JSON, and those of the materials that are not built yet among
-    nodes.
-    """
-    later = [
+    """An estimate as text and as JSON, and those of six men with pawns among nodes."""
+    large = [
         (material, shared(material, metric, cores))
         for material in materials
-        if not is_buildable(material)
+        if material.has_pawns and material.men == MEN_MAX
     ]
-    if not later:
+    if not large:
         return iter(text), data
-    nodes = {str(material): [_json(each, pace) for each in of] for material, of in later}
-    lines = (line for material, of in later for line in _text(material, of, pace))
+    nodes = {str(material): [_json(each, pace) for each in of] for material, of in large}
+    lines = (line for material, of in large for line in _text(material, of, pace))
     return chain(text, lines), data | {"nodes": nodes}
 
 

@@ -12,7 +12,7 @@ import typer
 
 from kingpair.api.cli.commands import Commands, loaded
 from kingpair.workers.game.chess.material import MEN_MAX
-from kingpair.workers.game.chess.waves import MEN_WITH_PAWNS, up_to
+from kingpair.workers.game.chess.waves import up_to
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.game.outcome import Outcome
 
@@ -97,8 +97,7 @@ def _option(parameter: Any) -> Option:
 
 
 def materials() -> str:
-    every = dict.fromkeys((*up_to(MEN_WITH_PAWNS), *up_to(MEN_MAX, pawnless=True)))
-    return " ".join(map(str, every))
+    return " ".join(map(str, up_to(MEN_MAX)))
 
 
 # ---- bash and zsh: a case for each command, a case for each option that takes a word ----

@@ -32,7 +32,7 @@ from kingpair.coordinator.machine.state import State
 from kingpair.coordinator.plan.build_spec import BuildSpec
 from kingpair.workers.errors import BadMaterial, BadRequest
 from kingpair.workers.game.chess.material import MEN_MAX, Material
-from kingpair.workers.game.chess.waves import MEN_MIN, buildable, up_to
+from kingpair.workers.game.chess.waves import MEN_MIN, up_to
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.index import KING_PAIRS
 from kingpair.workers.index.board import square_name
@@ -80,7 +80,7 @@ class Wish(BaseModel):
         if len(self.materials) > most:
             raise BadRequest(f"{len(self.materials)} materials at once; at most {most}")
         return BuildSpec(
-            materials=buildable(named | dict.fromkeys(self._by_men(bool(named)))),
+            materials=tuple(named | dict.fromkeys(self._by_men(bool(named)))),
             metrics=tuple(dict.fromkeys(self.metrics)),
             priority=self.priority,
             compact=self.compact,

@@ -12,7 +12,6 @@ from typing import Any
 
 from kingpair.workers.errors import BadRequest
 from kingpair.workers.game.chess.material import Material
-from kingpair.workers.game.chess.waves import buildable
 from kingpair.workers.game.metric import Metric
 
 
@@ -39,11 +38,11 @@ class BuildSpec:
     @staticmethod
     def parse(found: Mapping[str, Any]) -> "BuildSpec":
         """Returns the specification that a JSON object has; BadMaterial if there is no such
-        material, or none that can be built.
+        material.
         """
         known = BuildSpec.__dataclass_fields__
         given = {key: value for key, value in found.items() if key in known}
-        given["materials"] = buildable(dict.fromkeys(map(Material.parse, found["materials"])))
+        given["materials"] = tuple(dict.fromkeys(map(Material.parse, found["materials"])))
         given["metrics"] = tuple(map(Metric, dict.fromkeys(found["metrics"])))
         return BuildSpec(**given)
 

@@ -46,6 +46,8 @@ from kingpair.workers.number_types import STRONGER, WEAKER, Side
 from kingpair.workers.solve.sets_mode import SetsMode
 from kingpair.workers.table.key import DomainKey, TableKey
 
+PAINTED_ROWS = 1 << 28
+"""Rows of a part of a level: all structures of a level of five men take less."""
 Waves = tuple[tuple[TableKey, ...], ...]
 
 
@@ -115,7 +117,7 @@ def _level(key: TableKey, level: int, below: tuple[str, ...], workers: int) -> D
         layout=STRONGER_KINGS,
         size=index.set_bytes,
         threads=len(index.chunks()),
-        together=-(-index.structures // workers),
+        together=_painted_together(index, workers),
         base=fixed,
         held=own,
         copied=copy,
@@ -124,6 +126,12 @@ def _level(key: TableKey, level: int, below: tuple[str, ...], workers: int) -> D
         painted=index.structures,
         patience=metric.passes_per_move,
     )
+
+
+def _painted_together(level: Index, workers: int) -> int:
+    """The structures of a part: whoever paints it holds their columns."""
+    run = level.slots // level.structures * level.partitions
+    return max(1, min(-(-level.structures // workers), PAINTED_ROWS // run))
 
 
 def domain_for(key: TableKey, cores: int, workers: int = 1, verify: bool = True) -> DomainPlan:

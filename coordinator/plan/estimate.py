@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from kingpair.workers.game.chess.material import Material
-from kingpair.workers.game.chess.waves import buildable, closure
+from kingpair.workers.game.chess.waves import closure
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.index.index import Index
 from kingpair.workers.index.king_pairs import FIXED, TURNED
@@ -19,10 +19,13 @@ from kingpair.workers.index.structures import structures
 from kingpair.workers.solve.budget import AHEAD, UNDO, walk_piece
 from kingpair.workers.solve.sets_mode import SetsMode
 
+PARTED_PIECES = 3  # a proof reads tables with so many in parts
 PROOF_WITH_PAWNS = 300 << 20  # columns that are kept, and what reads them
 PROOF_BESIDE_PROMOTIONS = 60 << 20
 THREAD_WITH_PAWNS = 16 << 20  # what a thread reads and writes with
 WALK = 58  # partitions among which one king moves while the other stands still
+WALK_SQUARES = 8  # that are images of each other: with pawns a walk has them all
+READERS = 4  # partitions of a smaller table that the threads of a worker read at a time
 BASE = 250 << 20  # the interpreter, pyarrow, numpy, the tables that stay open
 TABLE_BYTES_PER_VALUE = 0.24
 PAWN_TABLE_BYTES_PER_VALUE = 0.4  # KPPvKP to mate takes 0.39, KRPvKR 0.22
@@ -144,7 +147,7 @@ def _with_pawns(material: Material, threads: int, metric: Metric) -> Estimate:
 
 def _level_bytes(material: Material, level: Index, metric: Metric) -> int:
     """The sets of a level and of the two below it, the column that promotions lead into, and where
-    the metric needs them the values that exits lead to.  KRPvKR to conversion took 0.8 of this.
+    the metric needs them the values that exits lead to.
     """
     values = 2 * level.size if metric.frees_escapes else 0
     return metric.bitmaps.level * level.set_bytes + _promoted(material) + values
@@ -152,25 +155,29 @@ def _level_bytes(material: Material, level: Index, metric: Metric) -> int:
 
 def _promoted(material: Material) -> int:
     """The bytes of the column that promotions of a level lead into: what pawns are left have one
-    number of steps to go, and each structure is read with its mirror image.
+    number of steps to go, and each structure is read with its mirror image.  A column without
+    pawns is read partition by partition.
     """
     axes, (ours, theirs) = len(material.pieces) + 1, material.pawns
     if ours + theirs == 1:
-        return Index(TURNED, axes).size
+        return READERS * Index(TURNED, axes).slots
     left = [(ours - 1, theirs)] * (ours > 0) + [(ours, theirs - 1)] * (theirs > 0)
     most = max(len(level) for pawns in left for level in structures(*pawns).levels)
     return Index(FIXED, axes, 2 * most).size
 
 
 def proof_memory(material: Material, threads: int) -> int:
-    """The memory of a proof with pawns: the columns that it reads at a time.  A last pawn promotes
-    into four of them; while one thread reads them, another may need one that had gone.
+    """The memory of a proof with pawns: the columns that it reads at a time.  A pawn promotes into
+    four of them; while one thread reads them, another may need one that had gone.  Where the pawns
+    are of one side, large columns are read by walks: those of a task, and of the next one.
     """
-    fixed = BASE + threads * THREAD_WITH_PAWNS
-    column = Index(FIXED, len(material.pieces) + 1).size
-    if sum(material.pawns) == 1:
-        column = _promoted(material)
-    columns = 4 + (threads > 1)
+    axes = len(material.pieces)
+    keys = WALK_SQUARES * 64 ** (axes + 1) if axes > 2 else 0  # each thread has them
+    fixed = BASE + threads * (THREAD_WITH_PAWNS + keys)
+    last = sum(material.pawns) == 1
+    column, columns = Index(TURNED if last else FIXED, axes + 1).size, 4 + (threads > 1)
+    if axes + 1 >= PARTED_PIECES and not all(material.pawns):
+        column, columns = WALK * (1 if last else WALK_SQUARES) * 64 ** (axes + 1), 2 * 4
     return fixed + max(PROOF_WITH_PAWNS, columns * column + PROOF_BESIDE_PROMOTIONS)
 
 
@@ -204,5 +211,5 @@ def memory_of(whole: Estimate, metric: Metric) -> tuple[int, int, int]:
 
 
 def waves(materials: Iterable[Material]) -> tuple[tuple[Material, ...], ...]:
-    """The closure of the materials of a build; BadMaterial if one of them cannot be built yet."""
-    return closure(buildable(materials))
+    """The closure of the materials of a build."""
+    return closure(materials)

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from kingpair.workers.errors import MissingTableError
 from kingpair.workers.game.chess.material import Material
-from kingpair.workers.game.chess.waves import NOT_BUILT, is_buildable
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.game.packed_material import pack_material
 from kingpair.workers.store.filesystem import Store, printable, store_at, uri_of
@@ -59,14 +58,11 @@ def build_command(
 def missing_table(
     material: Material, metric: Metric, directories: Sequence[Path]
 ) -> MissingTableError:
-    """The error that no directory has a table; says how to make it in the first one, if it can be
-    built.
-    """
+    """The error that no directory has a table; says how to make it in the first one."""
     kind = "table" if metric is Metric.default() else f"{metric} table"
     where = ", ".join(map(printable, directories)) or "no directory"
     command = build_command(material, next(iter(directories), DEFAULT_DIRECTORY), metric)
-    advice = f"{command} makes it" if is_buildable(material) else NOT_BUILT
-    return MissingTableError(f"no {kind} of {material} in {where}; {advice}")
+    return MissingTableError(f"no {kind} of {material} in {where}; {command} makes it")
 
 
 def open_table(path: Path) -> Table:

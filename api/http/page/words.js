@@ -9,11 +9,11 @@ const LIMITS = { dtc: 50, dtm: null, dtz: 100 };
 /** From which length on the 50-move rule of chess draws; null if lengths do not say: pawns can move
     before a conversion. */
 export const limitOf = (material, metric) => (material.includes(':') || (metric === 'dtc' && material.includes('P')) ? null : LIMITS[metric]);
-const [MEN, MEN_WITH_PAWNS] = [6, 5]; // at most, of what is built
+const MEN = 6; // at most, of what is built
 /** The number of men of a material, whose name may begin with that of its game. */
 export const menIn = (material) => material.split(':').at(-1).length - 1;
 /** Whether a build of it is not refused: of Chinese chess the service has a list. */
-export const isBuilt = (material) => material.includes(':') || menIn(material) <= (material.includes('P') ? MEN_WITH_PAWNS : MEN);
+export const isBuilt = (material) => material.includes(':') || menIn(material) <= MEN;
 /** Where a material is built, counted in a metric. */
 export const buildAt = (material, metric) => `/?builds&material=${encodeURIComponent(material)}&metric=${metric}`;
 

@@ -5,14 +5,12 @@ from pathlib import Path
 import pytest
 from building import BOTH_METRICS
 
-import kingpair
 from kingpair.coordinator.execute.build import build
 from kingpair.coordinator.execute.request import BuildRequest
 from kingpair.coordinator.plan.build_spec import BuildSpec
 from kingpair.workers.ask.probe import open_tablebase
-from kingpair.workers.errors import BadMaterial
+from kingpair.workers.errors import CannotBuild
 from kingpair.workers.game.chess.material import Material
-from kingpair.workers.game.chess.waves import buildable
 
 KPVK = Material.parse("KPvK")
 
@@ -55,8 +53,7 @@ def test_bytes_do_not_depend_on_threads_nor_on_what_a_killed_build_left(
     assert not left.exists()
 
 
-def test_six_men_with_pawns_are_refused() -> None:
-    with pytest.raises(BadMaterial, match="at most 5"):
-        buildable([Material.parse("KRPvKRP")])
-    with pytest.raises(BadMaterial, match="at most 5"):
-        kingpair.build("KRPvKRP")
+def test_six_men_with_pawns_are_refused_where_memory_does_not_hold_them(tmp_path: Path) -> None:
+    spec = BuildSpec((Material.parse("KRPvKRP"),))
+    with pytest.raises(CannotBuild, match=r"KRPvKRP needs .* of memory"):
+        build(BuildRequest(spec, tmp_path, memory=1 << 30), lambda row: None)

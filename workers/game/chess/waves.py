@@ -8,7 +8,6 @@ same numbers of men and of pawns, and rests on earlier waves alone.
 from collections.abc import Iterable, Iterator
 from itertools import combinations_with_replacement, groupby
 
-from kingpair.workers.errors import BadMaterial
 from kingpair.workers.game.chess.material import LETTERS, PAWNLESS, Material
 
 
@@ -28,26 +27,7 @@ def closure(materials: Iterable[Material]) -> tuple[tuple[Material, ...], ...]:
     return tuple(tuple(wave) for _, wave in groupby(sorted(found, key=_build_order), wave_of))
 
 
-MEN_WITH_PAWNS = 5
-"""Six men with pawns would have to be solved in parts of a level."""
-NOT_BUILT = "six men with pawns are not built yet"
 MEN_MIN = 3
-
-
-def is_buildable(material: Material) -> bool:
-    return not material.has_pawns or material.men <= MEN_WITH_PAWNS
-
-
-def buildable(materials: Iterable[Material]) -> tuple[Material, ...]:
-    """Returns the materials; raises BadMaterial if one of them cannot be built yet."""
-    found = tuple(materials)
-    for material in found:
-        if not is_buildable(material):
-            raise BadMaterial(
-                f"{material.name!r}: {material.men} men with pawns; at most {MEN_WITH_PAWNS}, "
-                "such as KRPvKR"
-            )
-    return found
 
 
 def every(men: int, *, pawns: bool = False) -> tuple[Material, ...]:
@@ -59,16 +39,7 @@ def every(men: int, *, pawns: bool = False) -> tuple[Material, ...]:
 
 
 def up_to(men: int, *, pawnless: bool = False) -> tuple[Material, ...]:
-    """Returns all materials that can be built, of three to so many men: 145 of up to five, or the
-    84 without pawns.
-
-    Raises BadMaterial for more men than a build with pawns can have.
-    """
-    if men > MEN_WITH_PAWNS and not pawnless:
-        raise BadMaterial(
-            f"{men} men: materials with pawns are built of at most {MEN_WITH_PAWNS} men; "
-            "ask for pawnless ones alone, or for fewer men"
-        )
+    """Returns all materials of three to so many men: 145 of up to five, or the 84 without pawns."""
     return tuple(m for n in range(MEN_MIN, men + 1) for m in every(n, pawns=not pawnless))
 
 
