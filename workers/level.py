@@ -43,6 +43,8 @@ from kingpair.workers.table.table_store import TableStore
 from kingpair.workers.table.value import Values
 from kingpair.workers.worker import TableWorker, Worker
 
+_ROWS_TOGETHER = 1 << 20  # of a smaller table, that a thread reads at a time
+
 
 class LowerLevel(NamedTuple):
     """A level below: its number, where its passes are logged, and who wrote its parts."""
@@ -111,7 +113,9 @@ class LevelWorker(Worker):
                 folder = self._store.build_folder(self.key, below.level)
                 logs = PassLogs(folder, self._identity.smaller)
                 self._level_logs.append(logs)
-                found[self._level - below.level] = logs.histories(below.logs)
+                histories = found[self._level - below.level] = logs.histories(below.logs)
+                for history in histories.values():
+                    history.bring(self.domain.share.own)
         except DamagedLog as damage:
             damage.is_below = True
             raise
@@ -143,7 +147,7 @@ class LevelWorker(Worker):
     def _find(self, material: Material) -> Solved:
         # Bare kings are always drawn: they have no table, and none is read.
         key = TableKey(material, self.key.metric)
-        return _Columns(self._store.table(key) if material.letters else None)
+        return _Columns(self._store.table(key) if material.letters else None, self._threads)
 
     def paint(self, part: int, partitions: range, written: Sequence[tuple[Side, Written]]) -> int:
         """Writes a part of the level: some of its structures, by their places in it."""
@@ -196,6 +200,7 @@ class _Columns(NamedTuple):
     """A finished table, as conversions read it."""
 
     table: Table | None
+    threads: Threads
 
     @property
     def _there(self) -> Table:
@@ -214,8 +219,15 @@ class _Columns(NamedTuple):
         table = self._there
         size = table.index.structure_rows
         found = recycled(len(numbers) * size, table.dtype.type).reshape(len(numbers), size)
-        for out, number in zip(found, numbers, strict=True):
-            table.copy_rows(int(number) * size, out, side)
+        readers = self.threads.pool(table.another_reader)
+
+        def read(some: slice) -> None:
+            with readers.lend() as reader:
+                for out, number in zip(found[some], numbers[some], strict=True):
+                    reader.copy_rows(int(number) * size, out, side)
+
+        together = max(1, _ROWS_TOGETHER // size)
+        self.threads.map(read, [slice(at, at + together) for at in range(0, len(found), together)])
         return found
 
     def longest(self, side: Side) -> int:

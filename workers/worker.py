@@ -186,6 +186,7 @@ class Worker(TableWorker):
         open_sets = self._open_sets
         assert self._streamed or open_sets is not None, "an analysis after the last one"
         history = self._logs.history(winner, written)
+        history.bring(self.domain.share.own)
         log = self._new_log(winner)
         self._analysis = (
             self._new_streamed_analysis(winner, log)
@@ -255,6 +256,8 @@ class Worker(TableWorker):
         self._end_analysis()
         pairs = np.array(partitions, np.int16)
         logs = self._histories(written)
+        for history in logs.values():
+            history.bring(pairs)
         metric = self.key.metric
         painter = Painter(self._whole, logs, self._threads, self._packing, pairs, metric)
         name = self._folder.part_name(part, self.incarnation)

@@ -8,7 +8,7 @@ incarnation to incarnation, so this module finds layers by partition:
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -72,6 +72,13 @@ class History:
         """The depth of the last pass, -1 before the first."""
         return self.passes[-1].depth if self.passes else Depth(-1)
 
+    def bring(self, wanted: Sequence[int] | NDArray[np.int16]) -> None:
+        """Prepares for reading the layers of some partitions: a log in an object store delivers
+        them in few large pieces.
+        """
+        for (log, first, last), chunks in self._entries:
+            log.bring([chunk for chunk, _ in chunks.of(wanted)], first, last)
+
     def layers(
         self,
         chunk: Sequence[int] | NDArray[np.int16],
@@ -102,15 +109,16 @@ class History:
                         yield found, log.read_packed(found), places
 
     def packed_layer(
-        self, depth: Depth, won: bool
+        self, depth: Depth, won: bool, wanted: Collection[int]
     ) -> Iterator[tuple[NDArray[np.int16], PackedStreams]]:
-        """Yields one layer as it lies in the logs: partitions, and their streams.
+        """Yields the chunks of one layer that have any of some partitions, as they lie in the logs:
+        partitions, and their streams.
 
         The layer STALEMATES is of the log that has the first pass.
         """
         for (log, first, last), chunks in self._entries:
             if first <= (0 if depth == STALEMATES else depth) <= last:
-                for partitions in chunks.every():
+                for partitions in chunks.with_any(wanted):
                     streams = log.read_packed(LayerChunk(depth, won, 0).at(partitions))
                     if streams.ends.size:
                         yield partitions, streams
@@ -139,10 +147,12 @@ class _Chunks:
         self._together: int = identity["together"]
         self._order = {p: i for i, p in enumerate(self._partitions)}
 
-    def every(self) -> Iterator[NDArray[np.int16]]:
-        """Yields the partitions of each chunk."""
+    def with_any(self, wanted: Collection[int]) -> Iterator[NDArray[np.int16]]:
+        """Yields the partitions of each chunk that has any of some."""
         for at in range(0, len(self._partitions), self._together):
-            yield np.array(self._partitions[at : at + self._together], np.int16)
+            chunk = self._partitions[at : at + self._together]
+            if any(pair in wanted for pair in chunk):
+                yield np.array(chunk, np.int16)
 
     def of(
         self, wanted: Sequence[int] | NDArray[np.int16]

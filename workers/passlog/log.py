@@ -27,7 +27,7 @@ The module `writer` appends to logs.
 import json
 import os
 import struct
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 
 from kingpair.workers.errors import DamagedLog
 from kingpair.workers.number_types import Depth, Side
+from kingpair.workers.store.segments import LogBytes, LogInFile
 
 _FIELDS = struct.Struct("<4sBBHIQQ")
 _SOUND = struct.Struct("<Q")
@@ -93,16 +94,16 @@ class PayloadAddress(NamedTuple):
 class LogFile:
     """A log open for reading: its identity, its committed passes and the chunks of their layers."""
 
-    def __init__(self, path: Path) -> None:
-        self._start(path, os.open(path, os.O_RDONLY))
+    def __init__(self, path: Path, data: LogBytes | None = None) -> None:
+        self._start(path, data or LogInFile(os.open(path, os.O_RDONLY)))
         try:
             self.identity = self._scan()
         except BaseException:
-            os.close(self._fd)
+            self._data.close()
             raise
 
-    def _start(self, path: Path, fd: int) -> None:
-        self.path, self._fd = path, fd
+    def _start(self, path: Path, data: LogBytes) -> None:
+        self.path, self._data = path, data
         self.identity = b""
         self.passes: list[PassResult] = []
         self.seconds: dict[int, float] = {}  # by depth
@@ -112,7 +113,7 @@ class LogFile:
         """Reads the records up to the last sound commit.  Returns the identity."""
         identity = b""
         parts: list[tuple[LayerChunk, PayloadAddress]] = []
-        for kind, found, place, payload in _records(self._fd):
+        for kind, found, place, payload in _records(self._data):
             if kind == LAYER:
                 parts.append((found, place))
             elif kind == COMMIT:
@@ -146,7 +147,18 @@ class LogFile:
         return [done for done in self.passes if done.depth < end]
 
     def close(self) -> None:
-        os.close(self._fd)
+        self._data.close()
+
+    def bring(self, chunks: Iterable[int], first: int, last: int) -> None:
+        """Prepares for reading the layers of some chunks that were found in the passes from `first`
+        to `last`.
+        """
+        self._data.bring(
+            (place.offset, place.offset + place.size)
+            for chunk in chunks
+            for found, place in self._places.get(chunk, {}).items()
+            if first <= (0 if found.depth == STALEMATES else found.depth) <= last
+        )
 
     def layer_chunks(self, first: int) -> list[LayerChunk]:
         """The layer chunks that begin with the partition `first`, in the order of the passes."""
@@ -184,7 +196,7 @@ class LogFile:
         return PackedStreams(np.frombuffer(payload, np.uint8, offset=8 + 8 * count), ends)
 
     def _payload(self, place: PayloadAddress) -> bytes | None:
-        payload = os.pread(self._fd, place.size, place.offset)
+        payload = self._data.read(place.size, place.offset)
         return payload if xxhash.xxh3_64_intdigest(payload) == place.check else None
 
     def _winner(self) -> Side:
@@ -209,12 +221,12 @@ def joined(streams: Collection[Buffer]) -> tuple[bytes, list[int]]:
     return b"".join(streams), list(accumulate(map(len, streams)))
 
 
-def _records(fd: int) -> Iterator[tuple[int, LayerChunk, PayloadAddress, bytes]]:
+def _records(file: LogBytes) -> Iterator[tuple[int, LayerChunk, PayloadAddress, bytes]]:
     """Yields the records from the beginning up to the first that is not sound: its kind, its
     layer chunk, the address of its payload, and the payload unless it is a layer's.
     """
-    at, size = 0, os.fstat(fd).st_size
-    while len(data := os.pread(fd, _HEAD.size, at)) >= _HEAD.size:
+    at, size = 0, file.size
+    while len(data := file.read(_HEAD.size, at)) >= _HEAD.size:
         magic, kind, won, depth, chunk, length, check, sound = _HEAD.unpack_from(data)
         at += _HEAD.size
         is_sound = xxhash.xxh3_64_intdigest(data[: _FIELDS.size]) == sound
@@ -222,7 +234,7 @@ def _records(fd: int) -> Iterator[tuple[int, LayerChunk, PayloadAddress, bytes]]
             return
         payload = b""
         if kind != LAYER:
-            payload = os.pread(fd, length, at)
+            payload = file.read(length, at)
             if xxhash.xxh3_64_intdigest(payload) != check:
                 return
         yield kind, LayerChunk(depth, bool(won), chunk), PayloadAddress(at, length, check), payload

@@ -33,12 +33,15 @@ from kingpair.workers.passlog.log import (
     PayloadAddress,
     record_head,
 )
+from kingpair.workers.store.segments import LogInFile, Range
 
-ExtendLog = Callable[[int, int], None]
-"""Makes the first bytes of a file durable, given the file and their number."""
+ExtendLog = Callable[[int, int, Sequence[Range]], None]
+"""Makes the first bytes of a file durable, given the file, their number, and the ranges of all
+records that were not given yet, but for what the layers hold.
+"""
 
 
-def _extend(fd: int, end: int) -> None:
+def _extend(fd: int, end: int, heads: Sequence[Range]) -> None:
     os.fdatasync(fd)
 
 
@@ -52,7 +55,9 @@ class PassLog(LogFile):
         self, path: Path, identity: dict[str, object], extend: ExtendLog = _extend
     ) -> None:
         self._extend = extend
-        self._start(path, os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644))
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
+        self._start(path, LogInFile(self._fd))
+        self._heads: list[Range] = []
         self._changed = Condition()
         self._end = 0
         self._writing: set[int] = set()  # the ends of the records being written
@@ -107,6 +112,9 @@ class PassLog(LogFile):
             start = self._end
             self._end = end = start + len(head) + size
             self._writing.add(end)
+            self._heads.append((start, start + len(head)))
+            if kind != LAYER:
+                self._heads.append((start + len(head), end))
         try:
             _write(self._fd, (head, *payload), start)
         except OSError as failure:
@@ -154,7 +162,7 @@ class PassLog(LogFile):
         end = commits[-1].end
         try:
             if self._is_whole(end):
-                self._extend(self._fd, end)
+                self._extend(self._fd, end, self._take_heads(end))
         except (OSError, CannotBuild) as failure:
             self._fail(failure)
         for commit in commits:
@@ -162,6 +170,13 @@ class PassLog(LogFile):
                 commit.durable.set_result(None)
             else:
                 commit.durable.set_exception(self._refusal())
+
+    def _take_heads(self, end: int) -> list[Range]:
+        """Takes the ranges before `end`."""
+        with self._changed:
+            taken = [head for head in self._heads if head[1] <= end]
+            self._heads = self._heads[len(taken) :]
+            return taken
 
     def _is_whole(self, end: int) -> bool:
         """Waits until all bytes before `end` are written.  Returns False if a write has failed.

@@ -100,7 +100,7 @@ def play(
                 _sound(_kernels.restore(kernel, pair, stream, layer.kernel, less))
 
     try:
-        threads.map(job, history.packed_layer(depth, won))
+        threads.map(job, history.packed_layer(depth, won, own))
     except DamagedLog as damage:
         damage.is_below = True
         raise

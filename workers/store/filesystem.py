@@ -10,12 +10,12 @@ A build writes and reads local files by name and publishes them with the store:
     fetch         a local path with the contents of a file of the store
     publish       gives the store a file that was written: all of it or nothing
     sync_log      makes the complete beginning of a growing log durable
-    fetch_log     a local path with all of a log that was made durable
+    open_log      the bytes of a log that were made durable, to be read range by range
     hold          keeps every other build out of the store
 
 In a directory, the local path of a file is its final place.  An object store has whole objects, to
-which no one can append.  So there a log is a folder of segments, one for each call of `sync_log`,
-and files that are written or read have local copies in a cache directory.
+which no one can append.  So there a log is a folder of segments, one for each call of `sync_log`
+(segments.py), and files that are written or read have local copies in a cache directory.
 
 Only the address of a URI is ever printed, because the rest may contain a key.
 """
@@ -24,13 +24,14 @@ import fcntl
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from kingpair.workers.errors import CannotBuild
+from kingpair.workers.store.segments import LogBytes, LogInFile, Range
 
 _URI = re.compile(r"([a-z][a-z0-9+.-]+):/+(.*)", re.DOTALL)
 
@@ -72,10 +73,12 @@ class Store(Protocol):
     def rename(self, name: str, new: str) -> None:
         """Publishes a local file under another name and replaces any file of that name."""
 
-    def sync_log(self, name: str, fd: int, end: int) -> None:
-        """Makes the first `end` bytes of a log durable; other threads may write behind them."""
+    def sync_log(self, name: str, fd: int, end: int, heads: Sequence[Range]) -> None:
+        """Makes the first `end` bytes of a log durable; other threads may write behind them.
+        Readers get `heads` first: the ranges that were added to it that tell what it has.
+        """
 
-    def fetch_log(self, name: str) -> Path: ...
+    def open_log(self, name: str) -> LogBytes: ...
     def remove(self, name: str) -> None: ...
     def make_folder(self, folder: str) -> None: ...
     def remove_folder(self, folder: str) -> None: ...
@@ -141,7 +144,7 @@ class LocalStore:
     def local_path(self, name: str) -> Path:
         return self.root / name
 
-    fetch = cached_path = fetch_draft = fetch_log = local_path
+    fetch = cached_path = fetch_draft = local_path
 
     def open_input(self, name: str) -> Any:
         import pyarrow as pa  # loading it takes longer than most commands do
@@ -162,8 +165,11 @@ class LocalStore:
         os.replace(self.local_path(name), self.local_path(new))
         sync_directory(self.local_path(new).parent)
 
-    def sync_log(self, name: str, fd: int, end: int) -> None:
+    def sync_log(self, name: str, fd: int, end: int, heads: Sequence[Range]) -> None:
         os.fdatasync(fd)
+
+    def open_log(self, name: str) -> LogBytes:
+        return LogInFile(os.open(self.local_path(name), os.O_RDONLY))
 
     def remove(self, name: str) -> None:
         self.local_path(name).unlink(missing_ok=True)

@@ -1,7 +1,8 @@
 """A store behind a URI, through pyarrow.fs: whole objects, with local copies.
 
     cache/VERSION/NAME     a copy of an object; its version is a size and a time
-    scratch/NAME           a file that this process writes, or a log gathered from its segments
+    scratch/NAME           a file that this process writes
+    scratch/log.*          what was read of a log
 
 An object gets its name only with its complete contents.  Object stores complete uploads
 atomically; on a file system the store writes to a temporary name and renames.  Object stores have
@@ -16,9 +17,11 @@ import os
 import shutil
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from tempfile import mkdtemp, mkstemp
 from threading import Event, Lock, Thread
@@ -30,6 +33,15 @@ import pyarrow.fs as pafs
 
 from kingpair.workers.errors import CannotBuild
 from kingpair.workers.store.filesystem import StoreHeld, printable
+from kingpair.workers.store.segments import (
+    INDEX,
+    READERS,
+    LogBytes,
+    Range,
+    Segment,
+    SegmentedLog,
+    index_of,
+)
 
 LEASE = ".kingpair.lease"
 CHECK = ".kingpair.check"
@@ -238,27 +250,34 @@ class RemoteStore:
 
     # ---- logs ----
 
-    def sync_log(self, name: str, fd: int, end: int) -> None:
+    def sync_log(self, name: str, fd: int, end: int, heads: Sequence[Range]) -> None:
+        """Writes the index of a segment before the segment, which counts once it is there."""
         segments, start = self._extended.get(name, (0, 0))
+        segment = f"{name}/{_SEGMENT.format(segments)}"
+        self._write(segment + INDEX, index_of(heads, start, fd))
         with open(self.local_path(name), "rb") as source:
             source.seek(start)
-            self._put(f"{name}/{_SEGMENT.format(segments)}", source, end - start)
+            self._put(segment, source, end - start)
         self._extended[name] = segments + 1, end
 
-    def fetch_log(self, name: str) -> Path:
-        """Joins the segments up to the first gap; segments after a gap do not count."""
+    def open_log(self, name: str) -> LogBytes:
+        """Opens the segments up to the first gap; segments after a gap do not count."""
         found = set(self.names(name))
-        if _SEGMENT.format(0) not in found:
+        numbers = map(_SEGMENT.format, range(len(found)))
+        segments = [f"{name}/{each}" for each in takewhile(found.__contains__, numbers)]
+        if not segments:
             raise FileNotFoundError(f"no {name} in {self}")
         fd, path = mkstemp(prefix="log.", dir=self._scratch_folder())
-        os.close(fd)
-        whole = Path(path)
+        os.unlink(path)  # the space is given back when the log is closed
+        with ThreadPoolExecutor(READERS) as readers:
+            opened = list(readers.map(self._open_segment, segments))
+        return SegmentedLog(opened, fd)
+
+    def _open_segment(self, name: str) -> Segment:
         with self._translate_errors(name):
-            for number in range(len(found)):
-                if (segment := _SEGMENT.format(number)) not in found:
-                    break
-                self._download(f"{name}/{segment}", whole, "ab")
-        return whole
+            with self._files.open_input_stream(self._at(name + INDEX)) as index:
+                heads = index.read()
+            return Segment(self._files.open_input_file(self._at(name)), heads)
 
     # ---- the whole ----
 

@@ -89,7 +89,7 @@ class BuildFolder(NamedTuple):
     def read_log(self, name: str) -> LogFile:
         if self.local_logs is not None and self.local_logs.has(name):
             return LogFile(self.local_logs.local_path(name))
-        return LogFile(self.store.fetch_log(name))
+        return LogFile(self.store.local_path(name), self.store.open_log(name))
 
     def log_identity(self, winner: Side, smaller: SmallerDigests) -> dict[str, object]:
         """The part of a log's identity that must agree for a build to resume from the log."""

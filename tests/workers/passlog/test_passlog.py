@@ -3,7 +3,7 @@
 import json
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from itertools import count
@@ -19,6 +19,7 @@ from kingpair.workers.errors import CannotBuild, DamagedLog
 from kingpair.workers.number_types import Depth
 from kingpair.workers.passlog.log import LayerChunk, LogFile, PassResult
 from kingpair.workers.passlog.writer import PassLog
+from kingpair.workers.store.segments import Range
 
 Identity = dict[str, object]
 Layers = dict[LayerChunk, list[bytes]]
@@ -199,7 +200,7 @@ def test_a_commit_is_made_durable_only_when_all_before_it_is_written(tmp_path: P
     path, part = tmp_path / "log", packed([bytes(1 << 20)])
     found: dict[int, int] = {}
 
-    def extend(fd: int, end: int) -> None:
+    def extend(fd: int, end: int, heads: Sequence[Range]) -> None:
         found[end] = depth_of(path)
 
     def go_ahead(log: PassLog, chunk: int) -> None:
@@ -221,7 +222,7 @@ def test_a_commit_is_made_durable_only_when_all_before_it_is_written(tmp_path: P
 def test_commits_that_wait_are_made_durable_together(tmp_path: Path) -> None:
     begins, goes_on, ends = threading.Event(), threading.Event(), list[int]()
 
-    def extend(fd: int, end: int) -> None:
+    def extend(fd: int, end: int, heads: Sequence[Range]) -> None:
         begins.set()
         assert goes_on.wait(60)
         ends.append(end)
@@ -238,7 +239,7 @@ def test_commits_that_wait_are_made_durable_together(tmp_path: Path) -> None:
 
 
 def test_a_store_that_refuses_ends_a_log_and_every_commit_fails(tmp_path: Path) -> None:
-    def extend(fd: int, end: int) -> None:
+    def extend(fd: int, end: int, heads: Sequence[Range]) -> None:
         raise CannotBuild("the store was taken over")
 
     with closing(PassLog(tmp_path / "log", OURS, extend)) as log:

@@ -9,6 +9,7 @@ from shared_tables import unproved
 from kingpair.workers.number_types import STRONGER
 from kingpair.workers.prove import column_chunks
 from kingpair.workers.prove.column_chunks import (
+    WHOLE,
     ColumnChunks,
     ColumnName,
     ColumnSource,
@@ -18,13 +19,17 @@ from kingpair.workers.sets.threads import Threads
 from kingpair.workers.table.format import Table
 
 
+def no_parts(place: int, part: int) -> range:
+    raise AssertionError("a column is read in parts")
+
+
 def test_a_chunk_stays_until_its_last_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(column_chunks, "CHUNK_ROWS", 1)  # a structure each
     order, held = [0, 1, 0, 2, 3], []
     with Threads(1) as threads:
         source = ColumnSource(Table(unproved(["KPvK"]) / "KPvK.dtc.arrow"), as_they_are)
-        chunks = ColumnChunks([source], np.dtype(np.int8), threads)
-        needs: list[set[ColumnName]] = [{(0, STRONGER, structure)} for structure in order]
+        chunks = ColumnChunks([source], np.dtype(np.int8), threads, no_parts)
+        needs: list[set[ColumnName]] = [{(0, STRONGER, structure, WHOLE)} for structure in order]
         chunks.expect(needs)
         for names in needs:
             held.append(weakref.ref(chunks.holding(names)[1][0]))

@@ -1,5 +1,6 @@
 """Facts about the captures en passant that the solver reads: it knows which of them are lawful."""
 
+from collections.abc import Callable
 from typing import Any
 
 import chess
@@ -26,8 +27,7 @@ class Won:
     def __init__(self, material: Material) -> None:
         self._index = table_index(material)
 
-    def column(self, side: Side, numbers: Numbers | None) -> NDArray[Any]:
-        assert numbers is not None, "a captor en passant is left on the board"
+    def column(self, side: Side, numbers: Numbers) -> NDArray[Any]:
         return np.full((len(numbers), len(self._index.kings), self._index.slots), 5, np.int8)
 
 
@@ -62,6 +62,7 @@ def _lawful(
     """The number of lawful captures at a place of a structure, after one double step."""
     kept = structures(*material.pawns)
     one = en_passant.DoubleSteps(*(column[step : step + 1] for column in steps))
+    find: Callable[[Material], Any] = Won
     with Threads(1) as threads:
-        values = en_passant._captures(material, kept, one, side, Won, threads)
+        values = en_passant._captures(material, kept, one, side, find, threads)
     return int(np.count_nonzero(values.reshape(2, -1)[:, place] != en_passant.NONE))
