@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 
 from kingpair.api.answers.estimates import seconds_json
 from kingpair.api.text import count, span
-from kingpair.coordinator.execute.room import rooms
+from kingpair.coordinator.execute.room import fits
 from kingpair.coordinator.journal.forecast import Pace
 from kingpair.coordinator.plan.amounts import amount as size
 from kingpair.coordinator.plan.domains import Node
-from kingpair.coordinator.plan.estimate import proof_memory
 from kingpair.coordinator.plan.workload import work_by_team
 from kingpair.workers.game.chess.material import MEN_MAX, Material
 from kingpair.workers.game.metric import Metric
@@ -38,10 +37,11 @@ def shared(material: Material, metric: Metric, cores: int) -> list[Shared]:
     found = []
     for number in NODES:
         nodes = [Node(f"node{i}", cores, _ANY_MEMORY) for i in range(number)]
-        room = rooms([material], metric, nodes)[material]
-        work = work_by_team(TableKey(material, metric), room.workers)
-        memory = max(room.needed, proof_memory(material, cores))
-        found.append(Shared(number, room.workers, memory, work))
+        *levels, proof = fits(TableKey(material, metric), nodes)
+        solvers, provers = max(level.workers for level in levels), proof.workers
+        work = work_by_team(TableKey(material, metric), solvers, provers)
+        memory = max(fit.needed for fit in (*levels, proof))
+        found.append(Shared(number, max(solvers, provers), memory, work))
     return found
 
 

@@ -36,17 +36,22 @@ def rooms(
     materials: Iterable[Material], metric: Metric, nodes: Sequence[Node]
 ) -> dict[Material, NodeFit]:
     """Returns the fit of each material on the nodes of a cluster."""
-    cores = max(node.cores for node in nodes)
     return {
         material: max(
-            (
-                fit_on(d, layouts({d.layout})[d.layout], Policy(), nodes)
-                for d in domains_for(TableKey(material, metric), cores)
-            ),
+            fits(TableKey(material, metric), nodes),
             key=lambda fit: (fit.short, fit.workers, fit.needed),
         )
         for material in materials
     }
+
+
+def fits(table: TableKey, nodes: Sequence[Node]) -> list[NodeFit]:
+    """Returns the fit of each domain of a table; with pawns the last one joins and proves it."""
+    cores = max(node.cores for node in nodes)
+    return [
+        fit_on(domain, layouts({domain.layout})[domain.layout], Policy(), nodes)
+        for domain in domains_for(table, cores)
+    ]
 
 
 class MemoryRoom(NamedTuple):

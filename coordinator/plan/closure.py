@@ -36,6 +36,7 @@ from kingpair.workers.index.partition_graphs import (
     GRAPHS,
     JOINED,
     KING_PAIRS,
+    SINGLE,
     STRONGER_KINGS,
     graph_number,
     partition_graph,
@@ -48,6 +49,8 @@ from kingpair.workers.table.key import DomainKey, TableKey
 
 PAINTED_ROWS = 1 << 28
 """Rows of a part of a level: all structures of a level of five men take less."""
+PROOF_PARTS = 16
+"""Parts of the proof of a table with pawns if several workers make it."""
 Waves = tuple[tuple[TableKey, ...], ...]
 
 
@@ -161,18 +164,20 @@ def domain_for(key: TableKey, cores: int, workers: int = 1, verify: bool = True)
 
 
 def _domain_with_pawns(key: TableKey, cores: int, verify: bool) -> DomainPlan:
-    """A table with pawns: one worker joins the parts of its levels, and proves it."""
+    """A table with pawns: one worker joins the parts of its levels, and several may prove it."""
+    found = structures(*key.material.pawns)
     return DomainPlan(
         str(key),
         wave=_number_of_wave(key.material),
         needs=tuple(sorted(map(str, key.smaller()))),
         winners=(),
         layout=JOINED,
-        size=1,
+        size=Index(FIXED, len(key.material.pieces), len(found)).set_bytes,
         threads=cores,
         together=1,
         base=proof_memory(key.material, cores),
         verify=verify,
+        proof=PROOF_PARTS,
         painted=0,
     )
 
@@ -186,7 +191,7 @@ def export_of(domain: DomainPlan, nodes: Sequence[Node]) -> DomainPlan:
     return replace(
         domain,
         winners=(),
-        layout=JOINED,
+        layout=SINGLE,
         size=1,
         base=min(needed, largest),
         held=0,

@@ -14,6 +14,8 @@ was off by at most a factor of 1.7.
 from functools import cache
 from typing import NamedTuple
 
+from kingpair.coordinator.plan.closure import PROOF_PARTS
+from kingpair.coordinator.plan.domains import proof_part_count
 from kingpair.coordinator.plan.estimate import estimate
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
@@ -76,13 +78,13 @@ def export_work(material: Material) -> float:
     return EACH + EXPORT_PER_SLOT * estimate(material, 1, Metric.DTZ).slots
 
 
-def work_by_team(table: TableKey, team: int) -> float:
-    """Returns the work that is left one after the other if so many nodes share a material with
-    pawns: they divide its levels, and one of them joins and proves the table.  What they exchange
-    is not counted.
+def work_by_team(table: TableKey, solvers: int, provers: int) -> float:
+    """Returns the work that is left one after the other if so many nodes share the levels of a
+    material with pawns, and so many its proof.  What they exchange is not counted, nor that one of
+    them joins the table.
     """
-    found = work_of(table)
-    return (found.solve + found.write) / team + found.prove
+    found, parts = work_of(table), proof_part_count(PROOF_PARTS, provers)
+    return (found.solve + found.write) / solvers + found.prove / parts * -(-parts // provers)
 
 
 @cache

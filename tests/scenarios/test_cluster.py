@@ -147,6 +147,7 @@ def test_levels_have_workers_whose_deaths_do_not_change_the_bytes(tmp_path: Path
     out = tmp_path / "out"
     seen = clustered(tmp_path, out, 2, *asked, domain="KPvK.dtc.level4")
     assert list(seen) == ["kill.Win", "two.Lose", "kill.Paint"]
+    seen |= clustered(tmp_path, out, 2, "kill", "Verify", domain="KPvK.dtc")
     for name, noticed in seen.items():
         assert noticed == "death", name
         assert tables_of(out / name) == tables_of(tmp_path / "here"), name

@@ -99,7 +99,8 @@ class ColumnChunks:
         self._lock = Lock()
 
     def expect(self, needs: Iterable[Set[ColumnName]]) -> None:
-        """Says which chunks will be held together, in order."""
+        """Says which chunks will be held together, in order, and no other ones."""
+        self._uses.clear()
         for place, names in enumerate(needs):
             for name in names:
                 self._uses.setdefault(name, _Uses()).add(place)

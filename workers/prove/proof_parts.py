@@ -1,12 +1,14 @@
-"""The proof of a table without pawns in parts, which several workers make side by side.
+"""The proof of a table in parts, which several workers make side by side.
 
-    part        some partitions of one walk of the mover's king, with one side to move
+    part        some partitions of one walk of the mover's king, with one side to move; with pawns
+                some tasks of verify_structures.py, which follow each other
     findings    the counts of a part and the first contradiction in it, as text
     conclusion  adds the findings of all parts, and gives the verdict of the whole proof
 
 Each part reads the values of its partitions and of those that the king can enter from them, and as
-much of the smaller tables; and it checks its part of the file's bytes.  The findings name the table
-by its digest, so that parts of proofs of two tables are never added.
+much of the smaller tables; with pawns it reads the columns that its tasks need.  And it checks its
+part of the file's bytes.  The findings name the table by its digest, so that parts of proofs of two
+tables are never added.
 """
 
 import json
@@ -14,11 +16,11 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from kingpair.workers.index.walk_parts import walk_parts
 from kingpair.workers.prove.conclusion import conclude
 from kingpair.workers.prove.smaller_tables import FindTable, smaller_tables
 from kingpair.workers.prove.verdict import Verdict
-from kingpair.workers.prove.verify import Verification
+from kingpair.workers.prove.verify import begun
+from kingpair.workers.prove.verify_blocks import BlockVerification
 from kingpair.workers.sets.threads import Threads
 from kingpair.workers.table.format import Table
 
@@ -28,19 +30,17 @@ class PartialProof:
 
     def __init__(self, table: Table, find: FindTable, threads: Threads) -> None:
         self._table = table
-        smaller = smaller_tables(table, find)
-        self._verification = Verification(table, smaller, threads, lambda share: None)
+        verification = begun(table, smaller_tables(table, find), threads)
+        assert not isinstance(verification, BlockVerification), "it is proved as a whole"
+        self._verification = verification
 
     def findings(self, part: int, parts: int) -> str:
         """Proves a part.  Raises DamagedTable if bytes of the file are damaged."""
         self._table.check(part, parts)
-        mover, pairs, around = walk_parts(parts)[part]
-        verification = self._verification
-        verification.begin_recount()
-        verification.verify_partitions(mover, pairs, around)
-        found = verification.sides[mover].as_json()
-        said = {"digest": self._table.digest, "part": part, "mover": int(mover), "found": found}
-        return json.dumps(said)
+        self._verification.begin_recount()
+        self._verification.verify_part(part, parts)
+        found = [side.as_json() for side in self._verification.sides]
+        return json.dumps({"digest": self._table.digest, "part": part, "found": found})
 
     def conclude(self, findings: Sequence[str]) -> Verdict:
         """Gives the verdict that follows from the findings of all parts."""
@@ -50,5 +50,6 @@ class PartialProof:
         assert sorted(each["part"] for each in said) == list(range(len(said))), "parts are missing"
         for each in said:
             assert each["digest"] == self._table.digest, "a part of another table's proof"
-            verification.sides[each["mover"]].merge(each["found"])
+            for side, found in zip(verification.sides, each["found"], strict=True):
+                side.merge(found)
         return conclude(self._table, verification.sides, verification.first_row, start)

@@ -18,7 +18,7 @@ Verification reads the finished file.  It checks every byte against a digest, th
 against the digests that this table was built on, and counts the positions again.  It plays the
 moves in C++ (kernels/verify.hpp) and shares nothing with the un-move kernels, not even the index.
 verify_structures.py verifies tables with pawns, verify_blocks.py those of Chinese chess.
-proof_parts.py divides the proof of a table without pawns among several workers.
+proof_parts.py divides the proof of a table among several workers.
 
 While one king stands still, the moves of the other stay within one of ten walks of at most 58
 partitions.  So only the successors of one walk, an eighth of a column, are in memory at a time.
@@ -41,6 +41,7 @@ from kingpair.workers import _kernels
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.index.king_pairs import TURNED, numbers_of
+from kingpair.workers.index.walk_parts import walk_parts
 from kingpair.workers.number_types import SIDES, Partition, Row, Side, opponent
 from kingpair.workers.prove.capture_keys import (
     CaptureKeys,
@@ -80,18 +81,19 @@ def verify(
     start = time.monotonic()
     table.check()
     smaller = smaller_tables(table, find)
-    verification = _verification(table, smaller, threads, listen, scratch)
+    verification = begun(table, smaller, threads, listen, scratch)
     verification.verify_positions()
     return conclude(table, verification.sides, verification.first_row, start)
 
 
-def _verification(
+def begun(
     table: Table,
     smaller: dict[Material, Table],
     threads: Threads,
-    listen: ReportProgress,
-    scratch: Path | None,
+    listen: ReportProgress = lambda share: None,
+    scratch: Path | None = None,
 ) -> "Verification | StructureVerification | BlockVerification":
+    """The verification of a table: nothing is verified yet."""
     if not (table.material.game.frame or table.material.has_pawns):
         return Verification(table, smaller, threads, listen, scratch)
     by_parts = BlockVerification if table.material.game.frame else StructureVerification
@@ -157,6 +159,12 @@ class Verification:
     def verify_positions(self) -> None:
         for mover in SIDES:
             self._verify_side(mover)
+
+    def verify_part(self, part: int, parts: int) -> None:
+        """Verifies one of so many parts: some partitions of one walk of the mover's king, with one
+        side to move.
+        """
+        self.verify_partitions(*walk_parts(parts)[part])
 
     def _verify_side(self, mover: Side) -> None:
         """Verifies all positions with one side to move."""

@@ -23,7 +23,7 @@ stands: 256 KiB a thread for five men.
 
 from bisect import bisect_right
 from collections.abc import Sequence, Set
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,13 +84,25 @@ class StructureVerification:
         self._together = 1 if table.material.pieces else max(1, TASK_ROWS // self._rows)
         # No method of its own: in a cycle the columns would stay until garbage is collected.
         self._needs = lru_cache(4096)(partial(_needs, self._kernel, self._columns.together))
-        self.sides = [SideRecount(1 << 8 * dtype.itemsize) for _ in COLUMNS]
+        self._values = 1 << 8 * dtype.itemsize
+        self.begin_recount()
+
+    def begin_recount(self) -> None:
+        """Forgets what was counted and found."""
+        self.sides = [SideRecount(self._values) for _ in COLUMNS]
 
     def verify_positions(self) -> None:
-        """Verifies all positions, of some structures those with either side to move together: each
-        column is read once.
+        self._verify(self._tasks)
+
+    def verify_part(self, part: int, parts: int) -> None:
+        """Verifies one of so many parts of all positions: consecutive tasks."""
+        count = len(self._tasks)
+        self._verify(self._tasks[count * part // parts : count * (part + 1) // parts])
+
+    def _verify(self, tasks: Sequence[Task]) -> None:
+        """Verifies the positions of some tasks, of some structures those with either side to move
+        together: each column is read once.
         """
-        tasks = self._tasks()
         self._columns.expect(map(self._needs, tasks))
         next_tasks = [*tasks[self._threads.count :], *tasks[-self._threads.count :]]
         checks = self._threads.stream(self._check, zip(tasks, next_tasks, strict=True))
@@ -99,6 +111,7 @@ class StructureVerification:
                 self.sides[side].add(task.first, self._rows, check, tally)
             self._listen(done / len(tasks))
 
+    @cached_property
     def _tasks(self) -> list[Task]:
         """All tasks, in the order in which they are done."""
         if self._table.material.pieces:

@@ -5,8 +5,8 @@ import pytest
 from kingpair.workers.game.xiangqi.material import XiangqiMaterial
 from kingpair.workers.index.partition_graphs import (
     GRAPHS,
-    JOINED,
     KING_PAIRS,
+    SINGLE,
     STRONGER_KINGS,
     graph_number,
     partition_graph,
@@ -23,7 +23,7 @@ def test_neighbours_are_mutual_and_no_partition_is_its_own(number: int) -> None:
 
 
 def test_graphs_weigh_as_many_king_pairs_as_there_are() -> None:
-    weights = [sum(partition_graph(n).weights) for n in (KING_PAIRS, JOINED, STRONGER_KINGS)]
+    weights = [sum(partition_graph(n).weights) for n in (KING_PAIRS, SINGLE, STRONGER_KINGS)]
     assert weights == [462, 1, 3612]
 
 

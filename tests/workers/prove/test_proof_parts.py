@@ -20,6 +20,7 @@ from kingpair.workers.table.format import Table
 from kingpair.workers.table.key import TableKey
 
 MATERIALS = ("KQvKR", "KRvKN")
+WITH_PAWNS = ("KPvKP", "KRPvK")
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +63,39 @@ def test_parts_of_a_sound_table_prove_it(out: Path, pool: Threads, parts: int) -
         found = in_parts(out, name, parts, pool)
         assert found.sound
         assert found == whole(out, name, pool)
+
+
+@pytest.fixture(scope="module")
+def with_pawns(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copied_closure(
+        proved(WITH_PAWNS, Metric.DTC), tmp_path_factory.mktemp("pawns") / "out", *WITH_PAWNS
+    )
+
+
+@pytest.mark.parametrize("parts", [16, 48])
+def test_parts_of_a_sound_table_with_pawns_prove_it(
+    with_pawns: Path, pool: Threads, parts: int
+) -> None:
+    for name in WITH_PAWNS:
+        found = in_parts(with_pawns, name, parts, pool)
+        assert found.sound
+        assert found == whole(with_pawns, name, pool)
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_parts_name_the_same_first_contradiction_with_pawns(
+    with_pawns: Path, pool: Threads, side: int, tmp_path: Path
+) -> None:
+    def change(columns: list[Column]) -> None:
+        column = columns[side]
+        wrong = np.flatnonzero(column)[1000::7001]
+        column[wrong] += 1
+
+    altered = copied_closure(with_pawns, tmp_path / "altered", "KRPvK")
+    rewrite(table_of(altered, "KRPvK").path, change)
+    found = in_parts(altered, "KRPvK", 16, pool)
+    assert not found.sound
+    assert found == whole(altered, "KRPvK", pool)
 
 
 @pytest.mark.parametrize("side", SIDES)
