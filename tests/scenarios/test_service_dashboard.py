@@ -63,7 +63,9 @@ def test_a_build_is_planned_submitted_and_watched_to_its_table_and_board(tmp_pat
         page.locator(".results a").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("KRBvKR")
         page.get_by_role("link", name="White wins in 59 moves").click()
-        expect(page.locator("#verdict h1")).to_have_text("White wins in 59 moves")
+        expect(page.locator("#verdict h1")).to_have_text(
+            "White wins in 59 moves; drawn under the 50-move rule"
+        )
         page.get_by_role("button", name="Follow to mate").click()
         expect(page.locator("#line")).to_have_text("Pause")
 

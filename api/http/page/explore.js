@@ -9,7 +9,7 @@ import { Unreachable, ask } from './service.js';
 import { SetUp } from './setup.js';
 import { copy, download, linkTo } from './share.js';
 import { beginWelcome } from './welcome.js';
-import { CLAIM, COUNTS_TO, METRICS, buildAt, counted, isBuilt, plural, spoken, unit, verdict, worth } from './words.js';
+import { CLAIM, COUNTS_TO, METRICS, buildAt, canClaim, counted, isBuilt, plural, spoken, unit, verdict, worth } from './words.js';
 
 const $ = (id) => document.getElementById(id);
 const FIRST = '8/8/8/8/Q7/5k2/8/K3r3 w - - 0 1';
@@ -184,7 +184,7 @@ function moveButton(option) {
   const over = () => board.point(option.uci);
   return make(
     'button',
-    { type: 'button', class: 'move', 'aria-label': spoken(option), onclick: () => playMove(option), onpointerenter: over, onpointerleave: leave, onfocus: over, onblur: leave },
+    { type: 'button', class: 'move', 'aria-label': spoken(option, found.metric), onclick: () => playMove(option), onpointerenter: over, onpointerleave: leave, onfocus: over, onblur: leave },
     make('b', {}, option.san),
     make('span', {}, worth(option)),
   );
@@ -200,7 +200,7 @@ function showFailure(error) {
 function enable() {
   const options = found?.options ?? [];
   $('best').disabled = !options.length || options[0].result === null;
-  $('line').disabled = playing === null && (!found || !['win', 'loss'].includes(found.result) || !options.length);
+  $('line').disabled = playing === null && (!found || !['win', 'loss'].includes(found.result) || !options.length || canClaim(found));
   $('first').disabled = $('back').disabled = game.at === 0;
   $('last').disabled = $('forward').disabled = game.isAtEnd;
 }
@@ -220,7 +220,7 @@ function showPlayed() {
 function result() {
   if (!found || !game.isAtEnd) return '*';
   if (found.checkmate) return RESULTS[found.to_move === 'white' ? 'black' : 'white'];
-  return found.stalemate || found.insufficient_material ? '1/2-1/2' : '*';
+  return found.stalemate || found.insufficient_material || canClaim(found) ? '1/2-1/2' : '*';
 }
 
 // ---- playing ----
@@ -238,7 +238,7 @@ function playMove(option) {
   if (!found?.options.includes(option)) return; // of a position that is not shown any more
   stop();
   game.play({ fen: option.fen, uci: option.uci, san: option.san, note: play.judge(option) });
-  say(spoken(option));
+  say(spoken(option, found.metric));
   show('push');
 }
 
@@ -250,7 +250,7 @@ async function follow() {
   if (playing) return stop();
   const from = game.here;
   try {
-    const { line } = await ask('/api/v1/line', { fen: from.fen, metric });
+    const { line } = await ask('/api/v1/line', { fen: from.fen, metric, until_claim: true });
     if (game.here !== from) return;
     game.put(line);
     $('line').textContent = 'Pause';

@@ -1,5 +1,7 @@
 // Answers in words, and numbers as people read them.
 
+import { clockOf } from './position.js';
+
 export const METRICS = { dtc: 'to conversion', dtm: 'to mate', dtz: 'to zeroing' };
 export const COUNTS_TO = { dtc: 'to mate or to the capture that decides', dtm: 'to mate', dtz: 'to mate, a capture or a pawn move' };
 /** What a length counts, and from which length on the 50-move rule draws. */
@@ -38,13 +40,15 @@ export const size = (bytes) => {
 export const colour = (side) => side[0].toUpperCase() + side.slice(1);
 const other = (colour) => (colour === 'white' ? 'black' : 'white');
 
-/** What the 50-move rule makes of a result. */
-export const CLAIM = {
-  'cursed-win': 'drawn under the 50-move rule',
-  'blessed-loss': 'drawn under the 50-move rule',
-  'maybe-win': 'the 50-move rule may make it a draw',
-  'maybe-loss': 'the 50-move rule may make it a draw',
-};
+/** What the 50-move rule makes of a result: it is a draw, or may be one. */
+const SPOILT = Object.fromEntries(['cursed-win', 'blessed-loss'].map((each) => [each, 'drawn under the 50-move rule']));
+const MAYBE = Object.fromEntries(['maybe-win', 'maybe-loss'].map((each) => [each, 'the 50-move rule may make it a draw']));
+export const CLAIM = { ...SPOILT, ...MAYBE };
+/** Whether the rule draws a position, or the game after a move. */
+export const isSpoilt = ({ category }) => category in SPOILT;
+
+/** Whether a draw can be claimed: Chinese chess has no rule that counts plies. */
+export const canClaim = ({ material, fen, checkmate }) => !checkmate && !material.includes(':') && clockOf(fen) >= 100;
 
 /** How many moves there are of a result, in words. */
 export const counted = (options, result) => `${moves(options.length)}${result === null ? ', no table' : ''}`;
@@ -56,33 +60,40 @@ export function verdict(found) {
   if (found.checkmate) return { kind: found.to_move === 'white' ? 'black' : 'white', headline: `${rival} has won`, below: `${mover} is checkmated` };
   if (found.stalemate) return { kind: 'draw', headline: 'Draw', below: `${mover} is stalemated` };
   if (found.insufficient_material) return { kind: 'draw', headline: 'Draw', below: 'Nobody has the men to mate' };
+  if (canClaim(found)) return { kind: 'draw', headline: 'A draw can be claimed here', below: `${where}; 50 moves without a capture or a pawn move` };
   if (found.result === null) return { kind: 'unknown', headline: 'Not known', below: found.missing ? sentence(found.missing) : where };
   if (found.result === 'draw') return { kind: 'draw', headline: 'Draw', below: `${where}; with best play nobody wins` };
   const winner = found.result === 'win' ? found.to_move : other(found.to_move);
-  const rule = CLAIM[found.category] ? `; ${CLAIM[found.category]}` : '';
-  if (found.moves === null) return { kind: winner, headline: `${colour(winner)} wins`, below: `${where}; by the moves that are known${rule}` };
-  if (found.moves === 0) return { kind: winner, headline: `${colour(winner)} wins`, below: `${where} and must capture: every capture loses` };
-  return { kind: winner, headline: `${colour(winner)} wins in ${long(found.moves, found.metric)}`, below: `${where}; ${COUNTS_TO[found.metric]}${rule}` };
+  const is = { kind: isSpoilt(found) ? 'draw' : winner, headline: `${colour(winner)} wins` };
+  const doubt = MAYBE[found.category] ? `; ${CLAIM[found.category]}` : '';
+  if (found.moves) is.headline += ` in ${long(found.moves, found.metric)}`;
+  if (isSpoilt(found)) is.headline += `; ${CLAIM[found.category]}`;
+  if (found.moves === null) return { ...is, below: `${where}; in how many ${unit(found.metric)} is not known${doubt}` };
+  if (found.moves === 0) return { ...is, below: `${where} and must capture: every capture loses${doubt}` };
+  return { ...is, below: `${where}; ${COUNTS_TO[found.metric]}${doubt}` };
 }
 
 export const sentence = (text) => text[0].toUpperCase() + text.slice(1);
 
-/** A move's worth in a word or two. */
+/** A move's worth in a word or two; the result itself where no table counts. */
 export function worth(option) {
   if (option.mate) return 'mate';
   const into = option.converts_to ? ` → ${option.converts_to}` : '';
   if (option.result === null) return into.trim();
   if (option.result === 'draw') return `draw${into}`;
   const half = CLAIM[option.category] ? ' ½' : '';
-  return into && !option.moves ? into.trim() : `${option.moves}${half}${into}`;
+  const length = into && !option.moves ? '' : option.moves ?? option.result;
+  return `${length}${half}${into}`.trim();
 }
 
-export function spoken(option) {
+export function spoken(option, metric) {
   const into = option.converts_to ? `, into ${option.converts_to}` : '';
   if (option.mate) return `${option.san}, mate`;
   if (option.result === null) return `${option.san}, not known${into}`;
   if (option.result === 'draw') return `${option.san}, draws${into}`;
-  return `${option.san}, ${option.result === 'win' ? 'wins' : 'loses'} in ${moves(option.moves)}${into}${CLAIM[option.category] ? `, ${CLAIM[option.category]}` : ''}`;
+  const length = option.moves === null ? '' : ` in ${long(option.moves, metric)}`;
+  const rule = CLAIM[option.category] ? `, ${CLAIM[option.category]}` : '';
+  return `${option.san}, ${option.result === 'win' ? 'wins' : 'loses'}${length}${into}${rule}`;
 }
 
 /** Seconds as people say them. */

@@ -1,0 +1,82 @@
+"""Facts about the 50-move rule on the page, in a real browser."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import IN_A_BROWSER, expect, page_of
+from services import running
+
+pytestmark = IN_A_BROWSER
+LONG = "8/8/8/8/Q7/5k2/8/K3r3 w - - {} 1"
+CLAIM = "A draw can be claimed here"
+
+
+@pytest.fixture(scope="module")
+def url(tables: Path) -> Iterator[str]:
+    with running("--tables", str(tables), "--port", "0") as (_, found):
+        yield found
+
+
+def at(url: str, fen: str, metric: str = "dtc") -> str:
+    return f"{url}?fen={fen.replace(' ', '_')}&metric={metric}"
+
+
+def says(page: Any, headline: str) -> None:
+    expect(page.locator("#verdict h1")).to_have_text(headline)
+
+
+def test_a_line_that_is_followed_stops_where_a_draw_can_be_claimed(url: str) -> None:
+    with page_of(url) as page:
+        page.goto(at(url, LONG.format(96)))
+        says(page, "White wins in 31 moves; drawn under the 50-move rule")
+        page.get_by_role("button", name="Follow to mate").click()
+        says(page, CLAIM)
+        expect(page.locator("#verdict p")).to_contain_text("50 moves without a capture")
+        expect(page.locator("#score .ply")).to_have_count(4)
+        expect(page.locator("#line")).to_be_disabled()
+        page.locator("#clock").fill("0")
+        page.locator("#clock").press("Enter")
+        says(page, "White wins in 29 moves")
+        expect(page.locator("#line")).to_be_enabled()
+
+
+def test_a_mate_on_the_last_ply_before_a_claim_is_played(url: str) -> None:
+    with page_of(url) as page:
+        page.goto(at(url, "7k/8/5K2/8/8/8/8/6Q1 w - - 99 1"))
+        says(page, "White wins in 1 move")
+        page.get_by_role("button", name="Follow to mate").click()
+        says(page, "White has won")
+
+
+@pytest.mark.parametrize(
+    ("clock", "headline", "below"),
+    [
+        (0, "White wins in 31 moves", "to mate or to the capture that decides"),
+        (39, "White wins in 31 moves", "to mate or to the capture that decides"),
+        (50, "White wins in 31 moves; drawn under the 50-move rule", "White to move"),
+        (99, "White wins in 31 moves; drawn under the 50-move rule", "White to move"),
+        (100, CLAIM, "White to move"),
+    ],
+)
+def test_a_headline_says_what_the_rule_makes_of_a_win(
+    url: str, clock: int, headline: str, below: str
+) -> None:
+    with page_of(url) as page:
+        page.goto(at(url, LONG.format(clock)))
+        says(page, headline)
+        expect(page.locator("#verdict p").first).to_contain_text(below)
+        spoilt = "draw" if clock >= 50 else "white"
+        expect(page.locator("#verdict")).to_have_class(re.compile(rf"\b{spoilt}\b"))
+
+
+def test_a_result_that_another_metric_knows_is_told_without_a_number(url: str) -> None:
+    with page_of(url) as page:
+        page.goto(at(url, LONG.format(50), "dtm"))
+        says(page, "White wins; drawn under the 50-move rule")
+        expect(page.locator("#verdict p").first).to_contain_text("in how many moves is not known")
+        expect(page.locator("#moves .win .move").first).to_have_text("Ka2win ½")
+        page.locator("#moves .win .move").first.click()
+        expect(page.locator("#said")).to_have_text("Ka2, wins, drawn under the 50-move rule")
