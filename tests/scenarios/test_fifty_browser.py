@@ -1,4 +1,4 @@
-"""Facts about the 50-move rule on the page, in a real browser."""
+"""Facts about the 50-move rule and about mistakes on the page, in a real browser."""
 
 import re
 from collections.abc import Iterator
@@ -80,3 +80,32 @@ def test_a_result_that_another_metric_knows_is_told_without_a_number(url: str) -
         expect(page.locator("#moves .win .move").first).to_have_text("Ka2win ½")
         page.locator("#moves .win .move").first.click()
         expect(page.locator("#said")).to_have_text("Ka2, wins, drawn under the 50-move rule")
+
+
+def test_a_move_that_is_taken_back_is_no_mistake(url: str) -> None:
+    with page_of(url) as page:
+        page.goto(at(url, LONG.format(0)))
+        page.get_by_role("button", name="White", exact=True).click()
+        coach = page.locator("#coach-says")
+        expect(coach).to_contain_text("Your move.")
+        play(page, "a4", "d1")
+        expect(page.locator("#score .ply")).to_have_count(2)
+        expect(coach).to_contain_text("Your move. 1 mistake so far.")
+        page.get_by_role("button", name="Take back").click()
+        expect(coach).to_have_text("Taken back. Your move.")
+        expect(page.locator("#score .ply")).to_have_count(0)
+        expect(page.locator("#forward")).to_be_disabled()
+        play(page, "a1", "a2")
+        expect(page.locator("#score .ply")).to_have_count(2)
+        expect(coach).to_have_text("Ka2 is best. Your move.")
+        page.locator("#moves .win ~ .group .move").first.dispatch_event("click")
+        expect(coach).to_contain_text("Your move. 1 mistake so far.")
+        page.locator("#back").click()
+        page.locator("#back").click()
+        expect(coach).not_to_contain_text("mistake")
+
+
+def play(page: Any, *names: str) -> None:
+    expect(page.locator("#moves[aria-busy]")).to_have_count(0)
+    for name in names:
+        page.get_by_label(re.compile(f"^{name}\\b")).click()

@@ -59,7 +59,7 @@ function start(fen) {
 function build() {
   const made = new Board($('board'), { chosen, touched, mayLift });
   setup = new SetUp(made, () => game.here.fen, start);
-  play = new Play({ best, start, stop, metric: () => metric, point: (uci) => made.point(uci), back: (plies) => goTo(Math.max(0, game.at - plies)) });
+  play = new Play({ game, best, start, stop, takeBack, metric: () => metric, point: (uci) => made.point(uci) });
   $('first').onclick = () => goTo(0);
   $('back').onclick = () => goTo(game.at - 1);
   $('forward').onclick = () => goTo(game.at + 1);
@@ -231,6 +231,15 @@ function goTo(at) {
   if (reading || !game.has(at)) return false;
   game.at = at;
   show('push');
+  return true;
+}
+
+/** Takes moves of the game back, and forgets them; false if there are none. */
+function takeBack(plies) {
+  if (!goTo(Math.max(0, game.at - plies))) return false;
+  game.put([]);
+  showPlayed();
+  enable();
   return true;
 }
 

@@ -26,8 +26,15 @@ export class Game {
 
   /** Makes a move, and forgets what was played instead of it. */
   play({ fen, uci, san, note = '' }) {
-    if (this.steps[this.at + 1]?.uci !== uci) this.put([{ fen, uci, san, note }]);
+    const next = this.steps[this.at + 1];
+    if (next?.uci !== uci) this.put([{ fen, uci, san, note }]);
+    else if (note) next.note = note;
     this.at += 1;
+  }
+
+  /** How many moves from one place up to the position shown were mistakes. */
+  mistakesFrom(place) {
+    return this.steps.slice(place + 1, this.at + 1).filter(({ note }) => note).length;
   }
 
   /** What follows the position shown. */

@@ -2,7 +2,7 @@
 
 import { make } from './make.js';
 import { ask } from './service.js';
-import { colour, moves } from './words.js';
+import { colour, isSpoilt, long, plural } from './words.js';
 
 const $ = (id) => document.getElementById(id);
 const ANSWER = 450; // milliseconds until the table moves, so that one sees it
@@ -10,11 +10,12 @@ const MEN_MAX = 5; // larger tables take too long to be sampled
 const LENGTHS = { short: [0, 1 / 3], medium: [1 / 3, 2 / 3], long: [2 / 3, 1], any: [0, 1] };
 
 export class Play {
-  /** `best()` makes the table's move, `back(plies)` takes moves back if there are any, `point(uci)` draws an arrow,
-      `start(fen)` shows another position, `stop()` ends a line that plays itself. */
-  constructor({ best, back, point, start, stop, metric }) {
-    Object.assign(this, { best, back, point, start, metric, pause: stop });
+  /** `best()` makes the table's move, `takeBack(plies)` takes moves back if there are any, `point(uci)` draws an
+      arrow, `start(fen)` shows another position, `stop()` ends a line that plays itself. */
+  constructor({ game, best, takeBack, point, start, stop, metric }) {
+    Object.assign(this, { game, best, takeBack, point, start, metric, pause: stop });
     this.side = null; // 'white' or 'black' while a game is on
+    this.first = 0; // where in the list of moves the game began
     this.said = [];
     for (const button of document.querySelectorAll('[data-side]')) button.onclick = () => this.begin(button.dataset.side);
     $('hint').onclick = () => this.hint();
@@ -30,7 +31,7 @@ export class Play {
   begin(side) {
     this.pause();
     this.side = side;
-    this.mistakes = 0;
+    this.first = this.game.at;
     this.said = [`You have ${colour(side)}; the table has the other side.`];
     this.show();
     if (this.found) this.answered(this.found);
@@ -46,6 +47,7 @@ export class Play {
   forget() {
     clearTimeout(this.timer);
     this.found = null;
+    this.first = Math.min(this.first, this.game.at);
   }
 
   /** The position shown is known: the table moves if it is its turn. */
@@ -61,8 +63,7 @@ export class Play {
   judge(option) {
     if (!this.isOn || this.found?.to_move !== this.side) return '';
     const [best] = this.found.options;
-    const lost = loss(best, option);
-    this.mistakes += lost ? 1 : 0;
+    const lost = loss(best, option, this.found.metric);
     this.said = [lost ? `${option.san}: ${lost}. Best was ${best.san}.` : `${option.san} is best.`];
     return lost;
   }
@@ -79,7 +80,7 @@ export class Play {
   undo() {
     clearTimeout(this.timer);
     this.said = ['Taken back.'];
-    if (!this.back(this.found && this.found.to_move !== this.side ? 1 : 2) && this.found) this.answered(this.found);
+    if (!this.takeBack(this.found && this.found.to_move !== this.side ? 1 : 2) && this.found) this.answered(this.found);
   }
 
   /** A position that the side to move wins, of a table that is here. */
@@ -118,11 +119,13 @@ export class Play {
 
   turn(mine) {
     if (!this.found) return '';
+    const mistakes = this.game.mistakesFrom(this.first);
     if (this.found.checkmate || this.found.stalemate || this.found.insufficient_material) {
-      return this.mistakes ? `Over, with ${this.mistakes === 1 ? 'one move' : `${this.mistakes} moves`} that lost something.` : 'Over, and every move was best.';
+      return mistakes ? `Over, with ${mistakes === 1 ? 'one move' : `${mistakes} moves`} that lost something.` : 'Over, and every move was best.';
     }
     if (!knows(this.found)) return `There is no table of ${this.found.material} to play against.`;
-    return mine ? 'Your move.' : 'The table is to move.';
+    const count = mistakes ? ` ${plural(mistakes, 'mistake')} so far.` : '';
+    return `${mine ? 'Your move.' : 'The table is to move.'}${count}`;
   }
 }
 
@@ -130,11 +133,12 @@ export class Play {
 const knows = ({ options }) => options.length > 0 && options[0].result !== null;
 
 /** What was lost by a move beside the best one, in words; nothing if it is as good. */
-export function loss(best, option) {
+export function loss(best, option, metric) {
   if (option.result === null || best.result === null) return '';
   if (best.result === option.result) {
-    if (best.result === 'draw' || best.moves === option.moves) return '';
-    return best.result === 'win' ? `${best.moves} → ${moves(option.moves)}` : `lost in ${option.moves} instead of ${moves(best.moves)}`;
+    if (best.result === 'win' && isSpoilt(option) && !isSpoilt(best)) return 'drawn under the 50-move rule';
+    if (best.result === 'draw' || best.moves === option.moves || option.moves === null || best.moves === null) return '';
+    return best.result === 'win' ? `${best.moves} → ${long(option.moves, metric)}` : `lost in ${option.moves} instead of ${long(best.moves, metric)}`;
   }
   if (best.result === 'win') return option.result === 'draw' ? 'gave away the win' : 'turned a win into a loss';
   return 'gave away the draw';
