@@ -44,7 +44,7 @@ def probed(tablebase: Tablebase, found: PositionReport, metric: Metric, phases: 
     if here.syzygy is not None:
         by_uci = {option.uci: option for option in rated}
         rated = [by_uci[move.facts.uci] for move in syzygy.ranked(found.replies, after)]
-    result = here.wdl if value.wdl is None else value.wdl
+    result = _result(found, metric)
     return {
         **position_json(here.position, metric, value.answer),
         "result": None if result is None else WDL[result],
@@ -68,6 +68,12 @@ def probed_alone(tablebase: Tablebase, position: Position, metric: Metric) -> Js
         tablebase.probe(position, metric)
     found = report_position(tablebase, position)
     return probed(tablebase, found, metric, LaterPhases(tablebase).of)
+
+
+def _result(found: PositionReport, metric: Metric) -> int | None:
+    """1, 0 or -1 by the metric asked for, else by any other or by a Syzygy file."""
+    by_metrics = (inferred(found, each).wdl for each in (metric, *Metric))
+    return next((wdl for wdl in by_metrics if wdl is not None), found.here.wdl)
 
 
 def _missing(tablebase: Tablebase, here: PositionFacts, metric: Metric) -> str | None:

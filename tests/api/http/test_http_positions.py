@@ -107,6 +107,12 @@ def test_a_position_with_castling_rights_is_what_its_moves_make_of_it(client: Te
     assert "castling" in found["missing"]
 
 
+def test_a_result_that_another_metric_knows_is_told_without_a_number(client: TestClient) -> None:
+    fen = "4k2r/8/8/8/8/8/8/4K2R w K - 0 1"
+    found = got(client, "/api/v1/probe", fen=fen, metric="dtm")
+    assert (found["result"], found["moves"], found["category"]) == ("win", None, "win")
+
+
 # What is refused
 
 
