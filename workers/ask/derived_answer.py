@@ -52,11 +52,13 @@ def value_by_moves(
     if one of the values is not known.
     """
     values = []
+    counts_plies = metric.counts_plies
     for move, answer in zip(moves, after, strict=True):
         if answer is None:
             return None
-        kind = is_conversion(position, move), is_zeroing(position, move)
-        values.append(value_by(metric, answer, *kind))
+        converts = not counts_plies and is_conversion(position, move)
+        zeroes = counts_plies and is_zeroing(position, move)
+        values.append(value_by(metric, answer, converts, zeroes))
     return max(values, key=better, default=None)
 
 

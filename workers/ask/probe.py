@@ -110,9 +110,7 @@ class Tablebase:
         for directory in self.directories:
             found = find_tables(directory) | found
         with self._lock:
-            gone = [
-                key for key, table in self._tables.items() if was_replaced(table, found.get(key))
-            ]
+            gone = [key for key, was in self._tables.items() if was_replaced(was, found.get(key))]
             for table in map(self._tables.pop, gone):
                 self.cache.forget(table)
             different = found != self._paths
@@ -230,8 +228,10 @@ class Tablebase:
         return value_with_right(own, place.en_passant.only_moves, known, metric)
 
     def find_table(self, metric: Metric, material: int, wait: bool) -> Table | None:
+        if not self.has_table(metric, material):
+            return None
         with suppress(MissingTableError):  # it was deleted since the directory was last listed
-            return self._table(metric, material, wait) if self.has_table(metric, material) else None
+            return self._table(metric, material, wait)
         return None
 
     def _table(self, metric: Metric, key: int, wait: bool = True) -> Table:

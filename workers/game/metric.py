@@ -24,6 +24,8 @@ class Metric(StrEnum):
     DTM = "dtm"
     DTZ = "dtz"
 
+    __hash__ = str.__hash__  # that of Enum runs in Python, at each lookup of a table
+
     @classmethod
     def default(cls) -> "Metric":
         """The metric of a table when its user names none."""

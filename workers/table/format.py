@@ -77,7 +77,6 @@ The same with nothing but pyarrow, where the tables are:
 """
 
 import json
-import os
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -90,6 +89,7 @@ from kingpair.workers.game.metric import Metric
 from kingpair.workers.index.material_index import table_index
 from kingpair.workers.number_types import SIDES, Side
 from kingpair.workers.store.filesystem import printable
+from kingpair.workers.table.batch_reader import BatchReader
 from kingpair.workers.table.key import FORMAT, TableKey
 from kingpair.workers.table.row_reader import BLOCK as BLOCK
 from kingpair.workers.table.row_reader import COLUMNS as COLUMNS
@@ -164,7 +164,6 @@ class Table(RowReader):
         trailer = read_trailer(self._file)
         if footer.seal is not None and not trailer.has(footer.seal):
             raise self._damaged_footer()
-        self._pieces = trailer.pieces()
         if footer.layout in (PACKED_LAYOUT, DENSE_LAYOUT):
             self.stored: tuple[Side, ...] = (SIDES[COLUMNS.index(schema.names[0])],)
         else:
@@ -180,6 +179,9 @@ class Table(RowReader):
         self.counts: Counts = json.loads(footer.counts)
         self.digest = footer.digest
         self._footer = footer
+        self._direct: BatchReader | None = None
+        if isinstance(self._file, pa.MemoryMappedFile):
+            self._direct = BatchReader(self._file, trailer.pieces())
         self._columns = self._stored_columns(first)
         column = self._columns[self.stored[0]]
         self.blocks, self.page_rows, self.dtype = column.blocks, column.page_rows, column.dtype
@@ -190,8 +192,8 @@ class Table(RowReader):
             return {side: StoredDenseColumn(first, self.material, side)}
         readers = [first, *(self._reader(field) for field in self.stored[1:])]
         return {
-            side: StoredColumn(reader, self.material)
-            for side, reader in zip(self.stored, readers, strict=True)
+            side: StoredColumn(reader, self.material, field, self._direct)
+            for field, (side, reader) in enumerate(zip(self.stored, readers, strict=True))
         }
 
     @property
@@ -303,20 +305,19 @@ class Table(RowReader):
     def page(self, page: int, column: int, rows: int) -> Values:
         """At least so many of the first values of a page (stored_column.py)."""
         stored = self._columns[column]
-        self.read_ahead(page)
         if stored.page_rows == BLOCK:
             return self.block(page, column)
+        self.read_ahead(page)
         try:
             return stored.page(page, rows)
         except _UNREADABLE as error:
             raise self._damaged(page * stored.page_rows // BLOCK, column) from error
 
     def read_ahead(self, page: int) -> None:
-        """Lets the system read a page's batch; by itself it reads megabytes around it in a map."""
-        if isinstance(self._file, pa.MemoryMappedFile):
-            batch = page * self.page_rows // (BLOCK * self._columns[self.stored[0]].blocks_of_batch)
-            start, stop = self._pieces[batch + 1 : batch + 3].tolist()
-            os.posix_fadvise(self._file.fileno(), start, stop - start, os.POSIX_FADV_WILLNEED)
+        """Lets the system read a page's batch."""
+        if self._direct is not None:
+            together = self._columns[self.stored[0]].blocks_of_batch
+            self._direct.read_ahead(page * self.page_rows // (BLOCK * together))
 
     def _damaged(self, block: int, column: int) -> DamagedTable:
         return DamagedTable(

@@ -1,8 +1,14 @@
 """Decoded pages of tables, in a cache of bounded size that all threads share.
 
-The cache evicts the least recently used page first.  A thread holds the table's lock while it
-decodes a page, and the cache's lock only for a lookup.  So a thread that finds its page never
-waits for the disk of another.
+A page that is decoded for the first time is *recent*.  Recent pages have a small part of the cache
+and leave it in the order in which they came.  The cache remembers the keys of those that left.  A
+page that is asked for again, while it is recent or remembered, is *kept* and has the rest of the
+cache, from which the least recently used page leaves first.  So questions about ever new positions
+neither push out the pages that are asked for again and again, nor use new memory: the system takes
+longer to provide it than to decode a page into memory that another one has left.
+
+A thread holds the table's lock while it decodes a page, and the cache's lock only for a lookup.  So
+a thread that finds its page never waits for the disk of another.
 """
 
 from collections import OrderedDict
@@ -18,6 +24,10 @@ class NotCached(LookupError):
     """The answer needs a page that is not in memory, and the caller does not wait for the disk."""
 
 
+RECENT = 64
+"""The part of the cache that recent pages have: one of so many."""
+
+
 class PageKey(NamedTuple):
     """A page of an opened table.  A table that replaces another is a different object, so pages
     of the old one are not found under it.
@@ -28,15 +38,39 @@ class PageKey(NamedTuple):
     column: int
 
 
+class _Pages(OrderedDict[PageKey, Values]):
+    """Pages in some order, and their bytes."""
+
+    bytes = 0
+
+    def put(self, key: PageKey, values: Values) -> None:
+        self[key] = values
+        self.bytes += values.nbytes
+
+    def take(self, key: PageKey) -> Values:
+        values = self.pop(key)
+        self.bytes -= values.nbytes
+        return values
+
+    def take_first(self) -> tuple[PageKey, Values]:
+        key = next(iter(self))
+        return key, self.take(key)
+
+
 class PageCache:
     """Holds `held` bytes of pages: at most `limit`, unless a single page is larger."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self.held = 0
         self.hits = self.misses = 0
-        self._pages: OrderedDict[PageKey, Values] = OrderedDict()
+        self._recent, self._kept = _Pages(), _Pages()
+        self._left: OrderedDict[PageKey, int] = OrderedDict()
+        self._left_bytes = 0
         self._lock = Lock()
+
+    @property
+    def held(self) -> int:
+        return self._recent.bytes + self._kept.bytes
 
     def get(self, key: PageKey, *, wait: bool = True) -> Values:
         """The values of a page; raises NotCached if they are not here and `wait` is false."""
@@ -60,7 +94,7 @@ class PageCache:
             # The thread that held the lock before may have decoded the same page.
             if (values := self._found(key, needed)) is not None:
                 return values
-            rows = _rows_of(key) if key in self._pages else needed
+            rows = _rows_of(key) if key in self else needed
             values = key.table.page(key.page, key.column, rows)
             self._keep(key, values)
         return values
@@ -68,40 +102,62 @@ class PageCache:
     def read_ahead(self, keys: Iterable[PageKey]) -> int:
         """Lets the system read those pages that are not here, side by side.  Returns how many."""
         with self._lock:
-            missing = [key for key in keys if key not in self._pages]
+            missing = [key for key in keys if key not in self]
         for key in missing:
             key.table.read_ahead(key.page)
         return len(missing)
 
+    def __contains__(self, key: PageKey) -> bool:
+        return key in self._kept or key in self._recent
+
     def _found(self, key: PageKey, needed: int) -> Values | None:
         with self._lock:
-            values = self._pages.get(key)
+            if (values := self._kept.get(key)) is not None:
+                self._kept.move_to_end(key)
+            else:
+                values = self._recent.get(key)
             if values is None or len(values) < needed:
                 return None
-            self._pages.move_to_end(key)
+            if key in self._recent:
+                self._kept.put(key, self._recent.take(key))
             self.hits += 1
             return values
 
     def _keep(self, key: PageKey, values: Values) -> None:
         with self._lock:
             self.misses += 1
-            if (shorter := self._pages.pop(key, None)) is not None:
-                self.held -= shorter.nbytes
-            self._pages[key] = values
-            self.held += values.nbytes
-            while self.held > self.limit and len(self._pages) > 1:
-                self.held -= self._pages.popitem(last=False)[1].nbytes
+            again = key in self or key in self._left
+            for pages in (self._recent, self._kept):
+                if key in pages:
+                    pages.take(key)
+            (self._kept if again else self._recent).put(key, values)
+            while self._recent.bytes > self.limit // RECENT and len(self._recent) > 1:
+                self._remember(*self._recent.take_first())
+            while self.held > self.limit and len(self._kept) + len(self._recent) > 1:
+                oldest = self._kept if len(self._kept) > again else self._recent
+                oldest.take_first()
+
+    def _remember(self, key: PageKey, values: Values) -> None:
+        """Remembers the keys of as many pages as the cache could hold."""
+        self._left[key] = values.nbytes
+        self._left_bytes += values.nbytes
+        while self._left_bytes > self.limit:
+            self._left_bytes -= self._left.popitem(last=False)[1]
 
     def forget(self, table: Table) -> None:
         """Drops the pages of a table that is gone."""
         with self._lock:
-            for key in [key for key in self._pages if key.table is table]:
-                self.held -= self._pages.pop(key).nbytes
+            for pages in (self._recent, self._kept):
+                for key in [key for key in pages if key.table is table]:
+                    pages.take(key)
+            for key in [key for key in self._left if key.table is table]:
+                self._left_bytes -= self._left.pop(key)
 
     def clear(self) -> None:
         with self._lock:
-            self._pages.clear()
-            self.held = 0
+            self._recent, self._kept = _Pages(), _Pages()
+            self._left.clear()
+            self._left_bytes = 0
 
 
 def _rows_of(key: PageKey) -> int:

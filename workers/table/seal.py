@@ -28,6 +28,8 @@ _LAST = struct.Struct("<I6s")  # the length of the footer, the magic
 _STREAM_END = 8
 _PLACE = np.dtype([("offset", "<i8"), ("metadata", "<i4"), ("padding", "<i4"), ("body", "<i8")])
 _RECORD_BATCHES = 10  # the place of a Footer's fourth field in its table of fields
+_HEADER = 8  # the place of a Message's third field
+_BUFFERS = 8  # the place of a RecordBatch's third field
 _NUMBER = 4  # bytes
 
 
@@ -87,19 +89,30 @@ class Trailer(NamedTuple):
     def pieces(self) -> NDArray[np.int64]:
         """The beginnings of the header and of each batch, and the end of the last batch."""
         footer = self.data[_STREAM_END : -_LAST.size]
-        root = _number(footer, 0)
-        field = root + _number(footer, root - _number(footer, root) + _RECORD_BATCHES, size=2)
-        vector = field + _number(footer, field)
-        places = np.frombuffer(footer, _PLACE, _number(footer, vector), vector + _NUMBER)
+        field = _field(footer, number_at(footer, 0), _RECORD_BATCHES)
+        vector = field + number_at(footer, field)
+        places = np.frombuffer(footer, _PLACE, number_at(footer, vector), vector + _NUMBER)
         stops = np.append(places["offset"], self.at)
         if not np.array_equal(places["offset"] + places["metadata"] + places["body"], stops[1:]):
             raise ValueError("batches that do not lie side by side")
         return np.append(0, stops)
 
 
-def _number(footer: bytes, at: int, size: int = _NUMBER) -> int:
+def number_at(data: bytes, at: int, size: int = _NUMBER) -> int:
     """A number or an offset of a flatbuffer; the package for them starts too slowly for a probe."""
-    return int.from_bytes(footer[at : at + size], "little", signed=True)
+    return int.from_bytes(data[at : at + size], "little", signed=True)
+
+
+def _field(data: bytes, table: int, entry: int) -> int:
+    """The place of a table's field, whose offset is at this entry of the table of fields."""
+    return table + number_at(data, table - number_at(data, table) + entry, size=2)
+
+
+def buffers_of(metadata: bytes) -> int:
+    """Where the metadata of a record batch say how its buffers lie."""
+    header = _field(metadata, number_at(metadata, 0), _HEADER)
+    vector = _field(metadata, header + number_at(metadata, header), _BUFFERS)
+    return vector + number_at(metadata, vector) + _NUMBER
 
 
 def read_trailer(file: Any) -> Trailer:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.index.material_index import table_index
 from kingpair.workers.number_types import Side
+from kingpair.workers.table.batch_reader import BatchReader
 from kingpair.workers.table.dense import CODED_ROWS, DenseColumn
 from kingpair.workers.table.row_reader import BLOCK
 from kingpair.workers.table.value import Values
@@ -22,8 +23,16 @@ class StoredColumn:
 
     page_rows = BLOCK
 
-    def __init__(self, reader: pa.ipc.RecordBatchFileReader, material: Material) -> None:
+    def __init__(
+        self,
+        reader: pa.ipc.RecordBatchFileReader,
+        material: Material,
+        field: int = 0,
+        direct: BatchReader | None = None,
+    ) -> None:
+        """`direct` reads batches of this field in less time, if the file is mapped."""
         self.reader = reader
+        self._field, self._direct = field, direct
         self.dtype: np.dtype[Any] = np.dtype(reader.schema.field(0).type.to_pandas_dtype())
         self._rows = table_index(material).rows
         self.blocks = -(-self._rows // BLOCK)
@@ -44,12 +53,21 @@ class StoredColumn:
         """The values of a record batch.  The last batch is kept if batches have several blocks."""
         if self._last is not None and self._last[0] == batch:
             return self._last[1]
-        array = self.reader.get_batch(batch).column(0)
-        array.validate()
-        values: Values = array.to_numpy()
+        values = self._read_directly(batch)
+        if values is None:
+            array = self.reader.get_batch(batch).column(0)
+            array.validate()
+            values = array.to_numpy()
         if self.blocks_of_batch > 1:
             self._last = batch, values
         return values
+
+    def _read_directly(self, batch: int) -> Values | None:
+        if self._direct is None:
+            return None
+        rows = self.blocks_of_batch * BLOCK
+        rows = min(rows, self._rows - batch * rows)
+        return self._direct.values(batch, self._field, rows, self.dtype)
 
 
 class StoredDenseColumn(StoredColumn):
