@@ -36,6 +36,11 @@ _STREAM: dict[int | str, dict[str, Any]] = {
         "content": {"text/event-stream": {"schema": {"type": "string"}}},
         "description": "Events as they happen",
     },
+    429: {
+        **DOCUMENTED["4XX"],
+        "description": "As many clients watch events as may, on both routes together",
+        "headers": {"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds"}},
+    },
 }
 _ENDS: dict[int | str, dict[str, Any]] = {
     **_STREAM,

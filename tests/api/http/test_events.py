@@ -277,6 +277,26 @@ def test_event_streams_have_a_limit_that_answers_429(place: Path) -> None:
             assert next(events).event == "service"
 
 
+@pytest.mark.parametrize("route", ["events", "builds/{id}/events"])
+def test_the_limit_of_streams_holds_on_each_route_and_is_documented(
+    place: Path, route: str
+) -> None:
+    with running("--tables", str(place), "--port", "0", KINGPAIR_EVENT_STREAMS="2") as (_, url):
+        build = asked(url, "builds", {"materials": ["KRvK"]})["id"]
+        path = route.format(id=build)
+        with watching(url), watching(url):
+            with pytest.raises(HTTPError) as third, watching(url, path):
+                pass
+            assert (third.value.code, third.value.headers["Retry-After"]) == (429, "10")
+            assert json.load(third.value)["type"] == "/docs#too-many"
+            third.value.close()
+        with urlopen(f"{url}openapi.json", timeout=30) as answer:
+            described = json.load(answer)
+    documented = described["paths"][f"/api/v1/{route}"]["get"]["responses"]["429"]
+    assert "Retry-After" in documented["headers"]
+    assert "at\nmost 2 clients watch events" in described["info"]["description"]
+
+
 def test_nothing_is_encoded_for_nobody() -> None:
     hub = Hub()
     hub.publish(moment("eta", "b1", 0.0, {"not JSON": object()}))
