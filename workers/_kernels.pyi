@@ -467,6 +467,15 @@ class SyzygyPositions:
         distances: NDArray[np.uint16],
         /,
     ) -> None: ...
+    def read_part(
+        self,
+        to_move: int,
+        part: int,
+        parts: int,
+        results: NDArray[np.uint16],
+        distances: NDArray[np.uint16],
+        /,
+    ) -> None: ...
 
 def syzygy_code(
     values: NDArray[np.uint16], symbols: int, logs: tuple[int, int], pause: Callable[[], None], /

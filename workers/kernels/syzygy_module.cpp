@@ -11,6 +11,7 @@
 #include "syzygy_numbering.hpp"
 #include "syzygy_pairs.hpp"
 #include "syzygy_positions.hpp"
+#include "syzygy_tiles.hpp"
 
 namespace kingpair::syzygy {
 
@@ -160,7 +161,7 @@ class Positions {
     Positions(std::vector<uint8_t> men, const Numbering& numbering, const TableLookup& own,
               const std::vector<Rows<int16_t>>& plies, const std::vector<const TableLookup*>& taken,
               const Tables& promoted, const std::vector<Tables>& taken_promoted)
-        : plies_(plies) {
+        : plies_(plies), size_(numbering.size()) {
         require(plies.empty() || plies.size() == 2, "plies of both sides, or none");
         require(men.size() == taken.size() && men.size() == promoted.size() && men.size() == taken_promoted.size(),
                 "tables for each man");
@@ -183,6 +184,18 @@ class Positions {
         read_positions(source_, to_move, first, {results.data(), results.size()}, {distances.data(), distances.size()});
     }
 
+    // Either array may be empty; else it has room for all values.
+    void read_part(int to_move, uint64_t part, uint64_t parts, Array<uint16_t, nb::ndim<1>> results,
+                   Array<uint16_t, nb::ndim<1>> distances) const {
+        require(part < parts && parts <= size_, "no such part");
+        require(distances.size() == 0 || !plies_.empty(), "no plies");
+        require(std::max(results.size(), distances.size()) == size_, "a value for each position");
+        require(distances.size() == 0 || results.size() == 0 || distances.size() == results.size(), "equal lengths");
+        nb::gil_scoped_release release;
+        syzygy::read_part(source_, to_move, part, parts, {results.data(), results.size()},
+                          {distances.data(), distances.size()});
+    }
+
   private:
     // A copy that keeps the arrays alive.
     const Lookup* kept(const TableLookup* table) {
@@ -198,6 +211,7 @@ class Positions {
     }
 
     std::vector<Rows<int16_t>> plies_;
+    uint64_t size_;
     std::deque<TableLookup> kept_;
     PositionSource source_;
 };
@@ -242,7 +256,8 @@ void bind(nb::module_& m) {
         .def(nb::init<std::vector<uint8_t>, const Numbering&, const TableLookup&, const std::vector<Rows<int16_t>>&,
                       const std::vector<const TableLookup*>&, const Positions::Tables&,
                       const std::vector<Positions::Tables>&>())
-        .def("read", &Positions::read, PLAIN, PLAIN, STRICT, STRICT);
+        .def("read", &Positions::read, PLAIN, PLAIN, STRICT, STRICT)
+        .def("read_part", &Positions::read_part, PLAIN, PLAIN, PLAIN, STRICT, STRICT);
     m.def("syzygy_checksum", [](const Stream& file) {
         require(file.size() > 0, "no bytes");
         std::array<uint8_t, 16> sum;

@@ -212,20 +212,6 @@ const KingTables& king_tables() {
 
 // ---- like men ----
 
-// The place of a set of squares among the squares that the men before leave free.
-uint64_t number_of_set(uint8_t* squares, const Group& group) {
-    const int skip = group.kind == GroupKind::OTHER_PAWNS ? FIRST_PAWN_SQUARE : 0;
-    uint8_t* begin = squares + group.first;
-    sort_by(begin, group.men, ascending);
-    uint64_t sum = 0;
-    for (int i = 0; i < group.men; ++i) {
-        const int square = begin[i];
-        const auto less = std::count_if(squares, begin, [&](int other) { return other < square; });
-        sum += choose(square - static_cast<int>(less) - skip, i + 1);
-    }
-    return sum;
-}
-
 void place_set(uint64_t digit, const Group& group, uint8_t* squares) {
     const int skip = group.kind == GroupKind::OTHER_PAWNS ? FIRST_PAWN_SQUARE : 0;
     uint8_t taken[MEN_MAX];
@@ -250,6 +236,19 @@ void place_set(uint64_t digit, const Group& group, uint8_t* squares) {
 }  // namespace
 
 uint64_t choose(int n, int k) { return n < 0 ? 0 : BINOMIALS.of[n][k]; }
+
+uint64_t digit_of_set(uint8_t* squares, const Group& group) {
+    const int skip = group.kind == GroupKind::OTHER_PAWNS ? FIRST_PAWN_SQUARE : 0;
+    uint8_t* begin = squares + group.first;
+    sort_by(begin, group.men, ascending);
+    uint64_t sum = 0;
+    for (int i = 0; i < group.men; ++i) {
+        const int square = begin[i];
+        const auto less = std::count_if(squares, begin, [&](int other) { return other < square; });
+        sum += choose(square - static_cast<int>(less) - skip, i + 1);
+    }
+    return sum;
+}
 
 uint64_t placings(GroupKind kind, int men, int before, int file) {
     switch (kind) {
@@ -286,7 +285,7 @@ uint64_t number_of(const std::vector<Group>& groups, int men, uint8_t* squares) 
                 arrange_pawns(squares, group.men, men);
                 number += number_of_pawns(squares, group.men) * group.factor;
                 break;
-            default: number += number_of_set(squares, group) * group.factor;
+            default: number += digit_of_set(squares, group) * group.factor;
         }
     }
     return number;

@@ -46,6 +46,9 @@ int leading_file(const uint8_t* pawns, int count);
 // The number of a position. It reorders the squares and turns the board; kings that touch have no number.
 uint64_t number_of(const std::vector<Group>&, int men, uint8_t* squares);
 
+// The digit of like men: the place of their squares among those that the men before leave free. Sorts the squares.
+uint64_t digit_of_set(uint8_t* squares, const Group&);
+
 // The squares of the men from a number less than that of all positions.
 void squares_of(const std::vector<Group>&, int file, uint64_t number, uint8_t* squares);
 

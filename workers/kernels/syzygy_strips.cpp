@@ -22,7 +22,15 @@ void each(uint64_t lanes, Then then) {
 }  // namespace
 
 StripReader::StripReader(const PositionSource& source, int to_move)
-    : source_(source), mover_(to_move), inner_(nullptr), inner_placings_(0), values_{}, reached_{}, rows_{} {
+    : source_(source),
+      mover_(to_move),
+      inner_(nullptr),
+      inner_placings_(0),
+      values_{},
+      reached_{},
+      rows_{},
+      results_{},
+      distances_{} {
     for (const Group& group : source.groups)
         if (group.kind != GroupKind::PAWNS && group.kind != GroupKind::OTHER_PAWNS)
             if (!inner_ || group.factor < inner_->factor) inner_ = &group;
@@ -106,6 +114,27 @@ uint64_t StripReader::in_check(const Placed& p, int colour) const {
 size_t StripReader::read(uint64_t number, size_t most, uint16_t* results, uint16_t* distances) {
     const uint64_t lanes = find_strip(number, most);
     if (!lanes) return 0;
+    read_lanes(lanes, results, distances);
+    size_t at = 0;
+    each(lanes, [&](int lane) {
+        if (results) results[at * stride()] = results_[lane];
+        if (distances) distances[at * stride()] = distances_[lane];
+        ++at;
+    });
+    return at;
+}
+
+void StripReader::place(const uint8_t* squares, size_t man) {
+    placed_.moving = man;
+    placed_.on_board = (1U << source_.men.size()) - 1;
+    placed_.occupied = 0;
+    for (size_t i = 0; i < source_.men.size(); ++i) {
+        placed_.squares[i] = squares[i];
+        if (i != man) placed_.occupied |= bit(squares[i]);
+    }
+}
+
+void StripReader::read_lanes(uint64_t lanes, bool wants_results, bool wants_distances) {
     const uint64_t legal = lanes & ~in_check(placed_, 1 - mover_);
     uint64_t open = 0, won = 0;  // where a capture matters, and where a move that zeroes the clock does
     if (legal) source_.own->rows_of(placed_.squares, placed_.moving, legal, rows_);
@@ -116,27 +145,21 @@ size_t StripReader::read(uint64_t number, size_t most, uint16_t* results, uint16
         won |= uint64_t{values_[lane] > DRAW} << lane;
     });
     std::fill(std::begin(reached_), std::end(reached_), uint8_t{0});
-    if (!results) open = won;
+    if (!wants_results) open = won;
     find_captures(open);
     const uint64_t captured = reached_lanes(open);
-    if (results) {
-        size_t at = 0;
+    if (wants_results)
         each(lanes, [&](int lane) {
             const int value = legal >> lane & 1 ? values_[lane] + (captured >> lane & 1) * FREE : WIN + FREE;
-            results[at++ * stride()] = static_cast<uint16_t>(value);
+            results_[lane] = static_cast<uint16_t>(value);
         });
-    }
-    if (distances) {
-        find_pushes(won & ~captured);
-        const uint64_t settled = reached_lanes(won);
-        size_t at = 0;
-        each(lanes, [&](int lane) {
-            const bool is_needed = (legal & ~settled) >> lane & 1 && values_[lane] != DRAW;
-            distances[at++ * stride()] =
-                is_needed ? distance_of(values_[lane], source_.plies[mover_][rows_[lane]]) : ANY_DISTANCE;
-        });
-    }
-    return static_cast<size_t>(__builtin_popcountll(lanes));
+    if (!wants_distances) return;
+    find_pushes(won & ~captured);
+    const uint64_t settled = reached_lanes(won);
+    each(lanes, [&](int lane) {
+        const bool is_needed = (legal & ~settled) >> lane & 1 && values_[lane] != DRAW;
+        distances_[lane] = is_needed ? distance_of(values_[lane], source_.plies[mover_][rows_[lane]]) : ANY_DISTANCE;
+    });
 }
 
 // The lanes in which a move reaches the value of the position.

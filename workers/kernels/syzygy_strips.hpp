@@ -21,6 +21,14 @@ class StripReader {
     // no strip begins there. Without room for results only the distances are found.
     size_t read(uint64_t number, size_t most, uint16_t* results, uint16_t* distances);
 
+    // Places all men; one of them moves from lane to lane.
+    void place(const uint8_t* squares, size_t man);
+
+    // Finds the values of placed men in lanes where the moving man meets no other one.
+    void read_lanes(uint64_t lanes, bool wants_results, bool wants_distances);
+    uint16_t result(int lane) const { return results_[lane]; }
+    uint16_t distance(int lane) const { return distances_[lane]; }
+
   private:
     // Men whose squares are known, and which of them stand on the board; the man `moving` has one in each lane.
     struct Placed {
@@ -52,6 +60,7 @@ class StripReader {
     uint8_t values_[64];
     uint8_t reached_[64];  // by lane: a bit for each result
     uint64_t rows_[64];
+    uint16_t results_[64], distances_[64];
 };
 
 }  // namespace kingpair::syzygy

@@ -122,11 +122,13 @@ class SyzygyWriter:
             self.rooms[size] = np.empty(size, np.uint16)
         values = self.rooms[size]
 
-        def fill(first: int) -> None:
-            self.pause()
-            _fill(source, side, first, values[first : first + PIECE], kind)
+        parts = -(-size // PIECE)
 
-        list(self.pool.map(fill, range(0, size, PIECE)))
+        def fill(part: int) -> None:
+            self.pause()
+            source.read_part(side, part, parts, *_room(values, kind))
+
+        list(self.pool.map(fill, range(parts)))
         return values
 
     def _sample(
@@ -243,9 +245,13 @@ def _plies_of(flags: int, result: int, value: int) -> list[int]:
 def _fill(
     source: _kernels.SyzygyPositions, side: int, first: int, values: Values, kind: FileKind
 ) -> None:
+    source.read(side, first, *_room(values, kind))
+
+
+def _room(values: Values, kind: FileKind) -> tuple[Values, Values]:
+    """Room for results and for distances, of which one kind is read."""
     nothing = np.empty(0, np.uint16)
-    is_result = kind is FileKind.RESULTS
-    source.read(side, first, *((values, nothing) if is_result else (nothing, values)))
+    return (values, nothing) if kind is FileKind.RESULTS else (nothing, values)
 
 
 def _add_maps(text: bytearray, table: Coded) -> None:

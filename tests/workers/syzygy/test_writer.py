@@ -198,6 +198,36 @@ def test_a_value_does_not_depend_on_what_is_read_with_it(ours: Path, name: str) 
                 assert np.array_equal(whole, single), (men, order, side)
 
 
+@pytest.mark.parametrize("name", ["KRvK", "KPvK", "KQQvK", "KRvKB"])
+def test_parts_make_up_all_values(ours: Path, name: str) -> None:
+    """All values are read in another order than that of their numbers."""
+    material = Material.parse(name)
+    with open_tablebase(ours) as tablebase:
+        columns = columns_from(tablebase.table)
+        for men, order in list(arrangements(material))[::5]:
+            numbers = numbering(men, order)
+            source = positions(men, numbers, columns)
+            for side in (0, 1):
+                in_order = np.empty((2, numbers.size), np.uint16)
+                in_parts = np.zeros_like(in_order)
+                source.read(side, 0, *in_order)
+                for part in range(7):
+                    source.read_part(side, part, 7, *in_parts)
+                assert np.array_equal(in_order, in_parts), (men, order, side)
+
+
+def test_a_part_has_room_for_all_values(ours: Path) -> None:
+    with open_tablebase(ours) as tablebase:
+        men, order = next(arrangements(Material.parse("KRvK")))
+        numbers = numbering(men, order)
+        source = positions(men, numbers, columns_from(tablebase.table))
+        room, nothing = np.empty(numbers.size - 1, np.uint16), np.empty(0, np.uint16)
+        with pytest.raises(ValueError, match="a value for each position"):
+            source.read_part(0, 0, 1, room, nothing)
+        with pytest.raises(ValueError, match="no such part"):
+            source.read_part(0, 2, 2, np.empty(numbers.size, np.uint16), nothing)
+
+
 @given(VALUES, st.integers(1, 30), st.sampled_from([5, 6, 10]))
 def test_coded_values_are_read_again(values: list[int], times: int, log2: int) -> None:
     sequence = np.array(values * times, np.uint16)
