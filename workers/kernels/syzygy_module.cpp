@@ -135,7 +135,7 @@ class TableLookup {
         const int axes = static_cast<int>(like.size());
         lookup_ = {{pair.data(), symmetry.data(), turned.data(), pawns ? structure_.data() : nullptr,
                     own_mirror_.data(), mirror_.data(), pairs, pawns, axes, std::move(like)},
-                   {results_[0].size() ? results_[0].data() : nullptr, results_[1].data()},
+                   {of_side(0), of_side(1)},
                    std::move(order),
                    swapped};
     }
@@ -144,6 +144,8 @@ class TableLookup {
     size_t rows() const { return results_[0].size(); }
 
   private:
+    const uint8_t* of_side(int side) const { return results_[side].size() ? results_[side].data() : nullptr; }
+
     Rows<int16_t> pair_;
     Rows<uint8_t> symmetry_, turned_;
     Rows<int32_t> structure_;

@@ -185,7 +185,7 @@ std::vector<uint64_t> count_values(std::span<const uint16_t> values) {
 }
 
 bool choose_free(std::span<uint16_t> values, bool all) {
-    auto frequency = count_values(values);
+    auto frequency = all ? count_values(values) : std::vector<uint64_t>{};
     if (frequency.size() > FREE) frequency.resize(FREE);
     const auto most = std::max_element(frequency.begin(), frequency.end()) - frequency.begin();
     for (size_t end = 0; end < values.size(); ++end) {
@@ -199,7 +199,7 @@ bool choose_free(std::span<uint16_t> values, bool all) {
         const auto stretch = values.subspan(begin, end - begin);
         const int before = begin ? values[begin - 1] : FREE, after = end < values.size() ? values[end] : FREE;
         const bool is_before = before <= least, is_after = after <= least;
-        const bool takes_before = is_before && (!is_after || frequency[before] >= frequency[after]);
+        const bool takes_before = all && is_before && (!is_after || frequency[before] >= frequency[after]);
         if (before == after && is_before) std::fill(stretch.begin(), stretch.end(), before);
         else if (all && (is_before || is_after))
             std::fill(stretch.begin(), stretch.end(), takes_before ? before : after);

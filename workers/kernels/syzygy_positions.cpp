@@ -227,7 +227,8 @@ uint64_t Lookup::row(const uint8_t* squares) const {
 }
 
 int Lookup::result(const uint8_t* squares, int to_move) const {
-    return results[0] ? results[to_move ^ swapped][row(squares)] : DRAW;
+    const uint8_t* const of_side = results[to_move ^ static_cast<int>(swapped)];
+    return of_side ? of_side[row(squares)] : DRAW;
 }
 
 void find_results(std::span<const int16_t> plies, std::span<uint8_t> results) {

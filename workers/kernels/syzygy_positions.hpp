@@ -51,7 +51,8 @@ struct TableRows {
 // A table, and how its men are found among those of a position.
 struct Lookup {
     TableRows rows;
-    const uint8_t* results[2];   // by the side to move, the stronger first; null for bare kings
+    const uint8_t* results[2];   // by the side to move, the stronger first; null for bare kings, and for a side that no
+                                 // move leads to
     std::vector<uint8_t> order;  // the place of each man in the position
     bool swapped;                // its stronger side is Black
 

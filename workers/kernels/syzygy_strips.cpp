@@ -244,9 +244,9 @@ void StripReader::reach(const Placed& p, const Lookup* const* tables, size_t cou
     for (size_t i = 0; i < count; ++i) {
         const Lookup& table = *tables[i];
         const uint8_t* const results = table.results[(1 - mover_) ^ static_cast<int>(table.swapped)];
-        if (table.results[0]) table.rows_of(squares, p.moving, lanes, rows);
+        if (results) table.rows_of(squares, p.moving, lanes, rows);
         each(lanes, [&](int lane) {
-            const int result = table.results[0] ? results[rows[lane]] : DRAW;
+            const int result = results ? results[rows[lane]] : DRAW;
             reached_[lane] |= static_cast<uint8_t>(1U << (WIN - result));
         });
     }

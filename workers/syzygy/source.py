@@ -25,8 +25,8 @@ Results = NDArray[np.uint8]
 Plies = NDArray[np.int16]
 
 
-NO_RESULTS = np.empty(0, np.uint8), np.empty(0, np.uint8)
-"""Of bare kings, which have no table."""
+NO_RESULTS = np.empty(0, np.uint8)
+"""Of bare kings, which have no table, and of sides that no move leads into."""
 Pause = Callable[[], None]
 """Called now and then by long work; it raises if the work is to end."""
 
@@ -36,29 +36,30 @@ def no_pause() -> None:
 
 
 class ResultColumns:
-    """The columns of tables, whole in memory: both sides to move, by row.
+    """The columns of tables, whole in memory: each a side to move, by row.
 
     Only the material of a file needs its plies; those that its moves lead into need results, which
-    take half the memory.
+    take half the memory, and mostly of one side.
     """
 
     def __init__(self, open_table: Callable[[Material], Table], pause: Pause = no_pause) -> None:
         self._open_table, self._pause = open_table, pause
-        self._results: dict[Material, tuple[Results, ...]] = {}
+        self._results: dict[tuple[Material, int], Results] = {}
         self._plies: dict[Material, tuple[Plies, ...]] = {}
 
-    def results(self, material: Material) -> tuple[Results, ...]:
+    def results(self, material: Material, side: int) -> Results:
         if not material.letters:
             return NO_RESULTS
-        if material not in self._results:
-            sides = self._plies.get(material)
-            self._results[material] = tuple(
-                _results_of(sides[side]) if sides else self._read_results(material, side)
-                for side in SIDES
-            )
-        return self._results[material]
+        if (material, side) not in self._results:
+            table = self._table(material)
+            results = np.empty(table.index.rows, np.uint8)
+            for rows, values in self._blocks(table, side):
+                _kernels.syzygy_results(values, results[rows])
+            self._results[material, side] = results
+        return self._results[material, side]
 
     def plies(self, material: Material) -> tuple[Plies, ...]:
+        """Plies of both sides; their results are found on the way."""
         if material not in self._plies:
             table = self._table(material)
             self._plies[material] = tuple(self._read_plies(table, side) for side in SIDES)
@@ -68,7 +69,7 @@ class ResultColumns:
         """Forgets all plies, and the results of other materials."""
         self._plies.clear()
         kept = set(materials)
-        self._results = {each: found for each, found in self._results.items() if each in kept}
+        self._results = {each: found for each, found in self._results.items() if each[0] in kept}
 
     def _table(self, material: Material) -> Table:
         table = self._open_table(material)
@@ -76,17 +77,13 @@ class ResultColumns:
         table.require_whole()
         return table
 
-    def _read_results(self, material: Material, side: int) -> Results:
-        table = self._table(material)
-        results = np.empty(table.index.rows, np.uint8)
-        for rows, values in self._blocks(table, side):
-            _kernels.syzygy_results(values, results[rows])
-        return results
-
     def _read_plies(self, table: Table, side: int) -> Plies:
         plies = np.empty(table.index.rows, np.int16)
+        results = np.empty(table.index.rows, np.uint8)
         for rows, values in self._blocks(table, side):
             plies[rows] = values
+            _kernels.syzygy_results(plies[rows], results[rows])
+        self._results[table.material, side] = results
         return plies
 
     def _blocks(self, table: Table, side: int) -> Iterator[tuple[slice, Plies]]:
@@ -96,13 +93,10 @@ class ResultColumns:
             yield slice(block * BLOCK, block * BLOCK + len(values)), values
 
 
-def _results_of(plies: Plies) -> Results:
-    results = np.empty(len(plies), np.uint8)
-    _kernels.syzygy_results(plies, results)
-    return results
-
-
 # ---- where a position stands in a table ----
+
+
+Lookups = list[_kernels.SyzygyLookup]
 
 
 class MenLeft(NamedTuple):
@@ -134,8 +128,8 @@ class MenLeft(NamedTuple):
 _PIECES = {side: range(side + 1, side + KING) for side in (0, BLACK)}
 
 
-def lookup(left: MenLeft, columns: ResultColumns) -> _kernels.SyzygyLookup:
-    """Finds positions with these men in the columns of their material."""
+def lookup(left: MenLeft, columns: ResultColumns, sides: Sequence[int]) -> _kernels.SyzygyLookup:
+    """Finds positions with these men and these sides to move in the columns of their material."""
     material, swapped = left.material
     index = table_index(material)
     pair, symmetry = index.kings.placed
@@ -148,7 +142,10 @@ def lookup(left: MenLeft, columns: ResultColumns) -> _kernels.SyzygyLookup:
         like,
         _structure_tables(*material.pawns),
         sum(material.pawns),
-        columns.results(material),
+        tuple(
+            columns.results(material, side) if side ^ swapped in sides else NO_RESULTS
+            for side in SIDES
+        ),
         _order(left, material, swapped),
         swapped,
     )
@@ -190,31 +187,63 @@ def _placings(pawns: int) -> Sequence[tuple[int, ...]]:
     return [p for p in product(squares, repeat=pawns) if len(set(p)) == pawns]
 
 
-def positions(
-    men: Men, numbering: _kernels.SyzygyNumbering, columns: ResultColumns
-) -> _kernels.SyzygyPositions:
-    """The positions of a sub-table, with all tables that their moves lead into."""
+class Destinations(NamedTuple):
+    """The tables of ours that positions with some men, and the moves in them, lead into."""
+
+    own: _kernels.SyzygyLookup
+    plies: Sequence[Plies]
+    taken: Sequence[_kernels.SyzygyLookup | None]
+    promoted: Sequence[Lookups]
+    taken_promoted: Sequence[Sequence[Lookups]]
+
+
+def destinations(men: Men, columns: ResultColumns) -> Destinations:
     all_men = MenLeft(men, tuple(range(len(men))))
-    plies = list(columns.plies(all_men.material[0]))
+    plies = columns.plies(all_men.material[0])
 
-    def of(left: MenLeft) -> _kernels.SyzygyLookup:
-        return lookup(left, columns)
+    def without(captive: int) -> _kernels.SyzygyLookup:
+        return lookup(all_men.without(captive), columns, [_side_of(men[captive])])
 
-    def promotions(left: MenLeft, pawn: int) -> list[_kernels.SyzygyLookup]:
-        return [of(left.promoted(pawn, letter)) for letter in "QRBN"]
+    def promotions(left: MenLeft, pawn: int) -> Lookups:
+        sides = [1 - _side_of(men[pawn])]
+        return [lookup(left.promoted(pawn, letter), columns, sides) for letter in "QRBN"]
 
     captives = [place for place, man in enumerate(men) if man % BLACK != KING]
     pawns = [place for place, man in enumerate(men) if man % BLACK == LETTERS.index("P")]
     places = range(len(men))
-    taken = [of(all_men.without(at)) if at in captives else None for at in places]
-    promoted = [promotions(all_men, at) if at in pawns else [] for at in places]
-    both = [
+    return Destinations(
+        lookup(all_men, columns, SIDES),
+        plies,
+        [without(at) if at in captives else None for at in places],
+        [promotions(all_men, at) if at in pawns else [] for at in places],
         [
-            promotions(all_men.without(captive), pawn)
-            if pawn in pawns and captive in captives and captive not in pawns
-            else []
-            for captive in places
-        ]
-        for pawn in places
-    ]
-    return _kernels.SyzygyPositions(list(men), numbering, of(all_men), plies, taken, promoted, both)
+            [
+                promotions(all_men.without(captive), pawn)
+                if pawn in pawns
+                and captive in captives
+                and captive not in pawns
+                and _side_of(men[captive]) != _side_of(men[pawn])
+                else []
+                for captive in places
+            ]
+            for pawn in places
+        ],
+    )
+
+
+def _side_of(man: int) -> int:
+    """0 for a man of the stronger side, 1 for one of the weaker."""
+    return man // BLACK
+
+
+def positions(
+    men: Men, numbering: _kernels.SyzygyNumbering, columns: ResultColumns
+) -> _kernels.SyzygyPositions:
+    """The positions of a sub-table, with all tables that their moves lead into."""
+    return positions_with(destinations(men, columns), men, numbering)
+
+
+def positions_with(
+    tables: Destinations, men: Men, numbering: _kernels.SyzygyNumbering
+) -> _kernels.SyzygyPositions:
+    return _kernels.SyzygyPositions(list(men), numbering, *tables)

@@ -18,8 +18,15 @@ from kingpair.workers.syzygy import layout
 from kingpair.workers.syzygy.arrangement import SAMPLES, Arrangement, arrangements, best
 from kingpair.workers.syzygy.coding import BOTH_SIDES, Coded, Values, code, estimate_size
 from kingpair.workers.syzygy.layout import FileKind, ResultMaps
-from kingpair.workers.syzygy.numbering import numbering
-from kingpair.workers.syzygy.source import Pause, ResultColumns, no_pause, positions
+from kingpair.workers.syzygy.numbering import Men, numbering
+from kingpair.workers.syzygy.source import (
+    Destinations,
+    Pause,
+    ResultColumns,
+    destinations,
+    no_pause,
+    positions_with,
+)
 
 CHUNK = 2048
 ANY_DISTANCE = 0xFFFF
@@ -44,6 +51,7 @@ class SyzygyWriter:
     pool: Executor
     pause: Pause = no_pause
     sources: dict[tuple[Arrangement, int], NumberedPositions] = field(default_factory=dict)
+    tables: dict[Men, Destinations] = field(default_factory=dict)
     rooms: dict[int, Values] = field(default_factory=dict)
 
     @property
@@ -152,9 +160,16 @@ class SyzygyWriter:
         if found is None:
             men, order = arrangement
             numbers = numbering(men, order, file)
-            found = NumberedPositions(numbers.size, positions(men, numbers, self.columns))
+            found = NumberedPositions(
+                numbers.size, positions_with(self._destinations(men), men, numbers)
+            )
             self.sources[arrangement, file] = found
         return found
+
+    def _destinations(self, men: Men) -> Destinations:
+        if men not in self.tables:
+            self.tables[men] = destinations(men, self.columns)
+        return self.tables[men]
 
     # ---- the file ----
 
