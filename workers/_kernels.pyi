@@ -477,8 +477,15 @@ class SyzygyPositions:
         /,
     ) -> None: ...
 
+class SyzygyPairingRoom: ...
+
 def syzygy_code(
-    values: NDArray[np.uint16], symbols: int, logs: tuple[int, int], pause: Callable[[], None], /
+    room: SyzygyPairingRoom,
+    values: NDArray[np.uint16],
+    symbols: int,
+    logs: tuple[int, int],
+    pause: Callable[[], None],
+    /,
 ) -> tuple[int, list[int], NDArray[np.uint16], int, NDArray[np.uint16], Stream]: ...
 def syzygy_estimate(values: NDArray[np.uint16], symbols: int, /) -> int: ...
 def syzygy_choose_free(values: NDArray[np.uint16], every: bool, /) -> bool: ...

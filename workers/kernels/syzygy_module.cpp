@@ -219,12 +219,13 @@ class Positions {
 };
 
 // `pause` may raise. So may Ctrl-C: Python's handler runs in the main thread alone, and raises there.
-nb::tuple coded(Rows<uint16_t> values, int symbols, std::pair<int, int> logs, const nb::callable& pause) {
+nb::tuple coded(PairingRoom& room, Rows<uint16_t> values, int symbols, std::pair<int, int> logs,
+                const nb::callable& pause) {
     require(values.size() > 0, "no values");
     CodedTable table;
     {
         nb::gil_scoped_release release;
-        table = code_values({values.data(), values.size()}, {symbols, logs.first, logs.second}, [&] {
+        table = code_values({values.data(), values.size()}, {symbols, logs.first, logs.second}, room, [&] {
             nb::gil_scoped_acquire acquire;
             if (PyErr_CheckSignals() != 0) throw nb::python_error();
             pause();
@@ -269,6 +270,7 @@ void bind(nb::module_& m) {
         }
         return nb::bytes(sum.data(), sum.size());
     });
+    nb::class_<PairingRoom>(m, "SyzygyPairingRoom").def(nb::init<>());
     m.def("syzygy_code", &coded);
     m.def("syzygy_estimate", [](Rows<uint16_t> values, int symbols) {
         nb::gil_scoped_release release;

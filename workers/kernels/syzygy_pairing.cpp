@@ -18,32 +18,61 @@ constexpr size_t PAIRS_A_ROUND = 250;
 constexpr uint32_t VALUES_A_SYMBOL = 256;
 constexpr size_t ROOM = 3;  // a run becomes pairs in it, what is left, and a pair with the next
 
+constexpr size_t HUGE_PAGE = size_t{1} << 21;
+constexpr size_t MANY_RUNS = size_t{1} << 20;
+
+#ifdef __linux__
+void ask_for_huge_pages(void* memory, size_t bytes) {
+    const auto begin = (reinterpret_cast<uintptr_t>(memory) + 4095) & ~uintptr_t{4095};
+    const auto end = (reinterpret_cast<uintptr_t>(memory) + bytes) & ~uintptr_t{4095};
+    if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+}
+#endif
+
 constexpr uint32_t PLUS = 1, MINUS = ~uint32_t{0};  // counts are modulo a power of two
 
 }  // namespace
 
 void RunBuffer::clear(size_t room) {
     if (room > room_ || !runs_) {
-        constexpr size_t HUGE_PAGE = size_t{1} << 21;
         const size_t bytes = (room + 1) * sizeof(Run), align = bytes < HUGE_PAGE ? 64 : HUGE_PAGE;
         room_ = room;
         runs_.reset(static_cast<Run*>(std::aligned_alloc(align, (bytes + align - 1) / align * align)));
         if (!runs_) throw std::bad_alloc();
 #ifdef __linux__
-        if (align == HUGE_PAGE) madvise(runs_.get(), bytes, MADV_HUGEPAGE);
+        if (align == HUGE_PAGE) ask_for_huge_pages(runs_.get(), bytes);
 #endif
     }
     size_ = 0;
 }
 
-Pairing::Pairing(std::span<const uint16_t> values, int symbols) : most_(static_cast<size_t>(symbols)) {
+Pairing::Pairing(std::span<const uint16_t> values, int symbols, PairingRoom& room)
+    : most_(static_cast<size_t>(symbols)), room_(room), sequence_(room.sequence), replaced_(room.replaced) {
     read_runs(values);
     number_symbols();
     most_ += limits_.size();
-    pairs_.reset(static_cast<uint32_t*>(std::calloc(most_ * most_, sizeof(uint32_t))));
-    if (!pairs_) throw std::bad_alloc();
+    find_room();
     frequency_.resize(most_);
     row_.resize(most_);
+}
+
+Pairing::~Pairing() {
+    for (const uint32_t at : listed_) pairs_[at] = 0;  // for the next one
+}
+
+void Pairing::find_room() {
+    const size_t wanted = most_ * most_;
+    if (wanted > room_.pairs_size) {
+        room_.pairs_size = 0;
+        room_.pairs.reset(static_cast<uint32_t*>(std::calloc(wanted, sizeof(uint32_t))));
+        if (!room_.pairs) throw std::bad_alloc();
+        room_.pairs_size = wanted;
+#ifdef __linux__
+        // A small sub-table touches few of these pages.
+        if (sequence_.size() > MANY_RUNS) ask_for_huge_pages(room_.pairs.get(), wanted * sizeof(uint32_t));
+#endif
+    }
+    pairs_ = room_.pairs.get();
 }
 
 void Pairing::read_runs(std::span<const uint16_t> values) {
@@ -180,6 +209,7 @@ std::vector<Pairing::Pair> Pairing::choose(const std::vector<Pair>& sorted) cons
 void Pairing::replace(const std::vector<Pair>& chosen) {
     std::fill(row_.begin(), row_.end(), 0);
     replacement_.assign(columns(), 0);  // of symbols that begin no pair
+    role_.assign(columns(), 0);
     for (const Pair& p : chosen) {
         claim(p, static_cast<uint16_t>(symbols_.size()));
         symbols_.push_back({p.first, p.second});
@@ -192,14 +222,14 @@ void Pairing::replace(const std::vector<Pair>& chosen) {
     bool was_changed = false;
     uint32_t taken = 0;  // of this run, by a pair that began in the run before
     for (size_t i = 0; i < runs; ++i) {
+        if (!(taken | was_changed)) {
+            i = copy_unchanged(i, runs);
+            if (i == runs) break;
+        }
         const Run run = sequence_[i];
         const uint16_t* const second = &replacement_[row_[run.symbol]];
         const uint32_t pair = second[sequence_[i + 1].symbol], twin = run.count > 1 ? second[run.symbol] : 0;
         const bool is_changed = pair | twin | taken;
-        if (!(is_changed | was_changed)) {
-            replaced_.push(run);
-            continue;
-        }
         if (i) add(sequence_[i - 1].symbol, run.symbol, MINUS);
         if (is_changed) {
             count_run(run, MINUS);
@@ -212,6 +242,22 @@ void Pairing::replace(const std::vector<Pair>& chosen) {
     }
     if (is_new) count_run(replaced_.back(), PLUS);
     std::swap(sequence_, replaced_);
+}
+
+// Copies runs that no chosen pair begins in, and returns the first other one. Few symbols begin or end a pair.
+size_t Pairing::copy_unchanged(size_t from, size_t runs) {
+    const Run* const all = sequence_.begin();
+    const uint8_t* const role = role_.data();
+    size_t i = from;
+    for (uint8_t next = role[all[i].symbol]; i < runs; ++i) {
+        const uint8_t own = next;
+        next = role[all[i + 1].symbol];
+        if (!(own & BEGINS) || !((next | (all[i].count > 1 ? own : 0)) & ENDS)) continue;
+        const uint16_t* const second = &replacement_[row_[all[i].symbol]];
+        if (second[all[i + 1].symbol] | (all[i].count > 1 ? second[all[i].symbol] : 0)) break;
+    }
+    replaced_.push(all + from, all + i);
+    return i;
 }
 
 // Replaces the pairs in a run, and the one with the next, of which it returns how many it takes.
@@ -260,6 +306,8 @@ void Pairing::claim(const Pair& p, uint16_t symbol) {
                 row_[a] = static_cast<uint32_t>(replacement_.size());
                 replacement_.resize(replacement_.size() + columns());
             }
+            role_[a] |= BEGINS;
+            role_[b] |= ENDS;
             uint16_t& entry = replacement_[row_[a] + b];
             if (!entry) entry = symbol;
         }

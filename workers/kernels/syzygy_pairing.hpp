@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -59,6 +60,9 @@ class RunBuffer {
 
     void clear(size_t room);
     void push(Run run) { runs_[size_++] = run; }
+    void push(const Run* begin, const Run* end) {
+        size_ = static_cast<size_t>(std::copy(begin, end, &runs_[size_]) - runs_.get());
+    }
     void put(size_t i, Run run) { runs_[i] = run; }
 
   private:
@@ -66,10 +70,20 @@ class RunBuffer {
     size_t size_ = 0, room_ = 0;
 };
 
+// Memory that one sequence after the other is paired in: the system clears it once.
+struct PairingRoom {
+    RunBuffer sequence, replaced;
+    Zeros pairs;
+    size_t pairs_size = 0;
+};
+
 // A sequence of symbols, and what each symbol stands for.
 class Pairing {
   public:
-    Pairing(std::span<const uint16_t> values, int symbols);
+    Pairing(std::span<const uint16_t> values, int symbols, PairingRoom& room);
+    ~Pairing();
+    Pairing(const Pairing&) = delete;
+    Pairing& operator=(const Pairing&) = delete;
 
     // Calls `pause` before each round; it may throw.
     void run(const std::function<void()>& pause);
@@ -87,12 +101,14 @@ class Pairing {
 
     void read_runs(std::span<const uint16_t> values);
     void number_symbols();
+    void find_room();
     void count_all();
     void match_free(uint32_t sign);
     void drop_uncounted();
     std::vector<Pair> worth_a_symbol() const;
     std::vector<Pair> choose(const std::vector<Pair>& sorted) const;
     void replace(const std::vector<Pair>& chosen);
+    size_t copy_unchanged(size_t from, size_t runs);
     void claim(const Pair&, uint16_t symbol);
     uint32_t replace_run(Run, uint32_t twin, uint32_t pair, bool& is_new);
     void add_replaced(Run, bool is_last_new, bool is_new);
@@ -109,6 +125,7 @@ class Pairing {
     }
 
     static constexpr uint32_t LISTED = uint32_t{1} << 31;
+    static constexpr uint8_t BEGINS = 1, ENDS = 2;
 
     size_t most_;
     size_t literals_ = 0;      // real values; behind them come the free ones
@@ -116,11 +133,13 @@ class Pairing {
     std::vector<Symbol> symbols_;
     std::vector<uint32_t> lengths_;
     std::vector<uint64_t> frequency_;
-    RunBuffer sequence_, replaced_;
-    Zeros pairs_;                        // [first][second]: how often they stand together
+    PairingRoom& room_;
+    RunBuffer &sequence_, &replaced_;
+    uint32_t* pairs_ = nullptr;          // [first][second]: how often they stand together
     std::vector<uint32_t> listed_;       // the places of `pairs_` that are not 0
     std::vector<uint32_t> row_;          // of each symbol: where its row begins, 0 if no chosen pair begins with it
     std::vector<uint16_t> replacement_;  // [row][second]: the symbol of the pair, or 0
+    std::vector<uint8_t> role_;          // of each symbol: whether it begins or ends a chosen pair
 };
 
 }  // namespace kingpair::syzygy

@@ -143,9 +143,9 @@ void extend_ends(std::span<uint16_t> free, int before, int after, int most) {
 
 }  // namespace
 
-CodedTable code_values(std::span<const uint16_t> values, const CodingLimits& limits,
+CodedTable code_values(std::span<const uint16_t> values, const CodingLimits& limits, PairingRoom& room,
                        const std::function<void()>& pause) {
-    Pairing pairing(values, limits.symbols);
+    Pairing pairing(values, limits.symbols, room);
     pairing.run(pause);
     const Codes codes(pairing.frequencies());
     int log2 = limits.most_log2;
@@ -163,7 +163,8 @@ CodedTable code_values(std::span<const uint16_t> values, const CodingLimits& lim
 }
 
 uint64_t estimate_bytes(std::span<const uint16_t> values, int symbols) {
-    Pairing pairing(values, symbols);
+    PairingRoom room;
+    Pairing pairing(values, symbols, room);
     pairing.run([] {});
     const auto& frequency = pairing.frequencies();
     const double total = static_cast<double>(std::accumulate(frequency.begin(), frequency.end(), uint64_t{0}));

@@ -29,7 +29,8 @@ struct CodingLimits {
 };
 
 // Codes values, of which at least two that are not free differ. Calls `pause` now and then; it may throw.
-CodedTable code_values(std::span<const uint16_t> values, const CodingLimits&, const std::function<void()>& pause);
+CodedTable code_values(std::span<const uint16_t> values, const CodingLimits&, PairingRoom&,
+                       const std::function<void()>& pause);
 
 // How many bytes the coded values would have, estimated from the entropy of the symbols.
 uint64_t estimate_bytes(std::span<const uint16_t> values, int symbols);

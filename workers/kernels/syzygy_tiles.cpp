@@ -96,10 +96,18 @@ void TileReader::read_strip(uint16_t* results, uint16_t* distances) {
 uint64_t TileReader::number_with(int lane) {
     squares_[moving_->first] = static_cast<uint8_t>(lane);
     uint64_t number = 0;
-    for (size_t i = 0; i < source_.groups.size(); ++i) {
-        const Group& group = source_.groups[i];
-        const bool is_before = group.first < moving_->first;
-        number += group.factor * (is_before ? digits_[i] : digit_of_set(squares_, group));
+    const uint64_t* digit = digits_;
+    for (const Group& group : source_.groups) {
+        if (&group == moving_) {
+            number += group.factor * digit_of_set(squares_, group);
+        } else if (group.first < moving_->first) {
+            number += group.factor * *digit++;
+        } else if (group.men == 1) {
+            number += group.factor * (*digit++ - (lane < squares_[group.first]));
+        } else {
+            number += group.factor * digit_of_set(squares_, group);
+            ++digit;
+        }
     }
     return number;
 }

@@ -66,9 +66,10 @@ def code(
     flags: int,
     maps: ResultMaps,
     kind: FileKind,
+    room: _kernels.SyzygyPairingRoom,
     pause: Pause = no_pause,
 ) -> Coded:
-    """Codes values; free ones are chosen."""
+    """Codes values; free ones are chosen.  Sub-tables are coded in one room, one by one."""
     another = values.copy() if len(values) <= BOTH_SIDES else None
     if not _choose_free(values, _fills_first(kind)):
         value = int(values[0]) if kind is FileKind.RESULTS else 0
@@ -78,7 +79,7 @@ def code(
     if another is not None:
         _choose_free(another, not _fills_first(kind))
         ways.append(another)
-    tables = [_kernels.syzygy_code(each, SYMBOLS, BLOCKS[kind], pause) for each in ways]
+    tables = [_kernels.syzygy_code(room, each, SYMBOLS, BLOCKS[kind], pause) for each in ways]
     coded = [_assembled(arrangement, len(values), flags, maps, table) for table in tables]
     return min(coded, key=lambda each: each.length)
 

@@ -20,6 +20,7 @@ from kingpair.workers.index.structures import structures
 from kingpair.workers.number_types import SIDES
 from kingpair.workers.syzygy.numbering import BLACK, KING, LETTERS, Men
 from kingpair.workers.table.format import BLOCK, Table
+from kingpair.workers.table.value import Values
 
 Results = NDArray[np.uint8]
 Plies = NDArray[np.int16]
@@ -54,7 +55,7 @@ class ResultColumns:
             table = self._table(material)
             results = np.empty(table.index.rows, np.uint8)
             for rows, values in self._blocks(table, side):
-                _kernels.syzygy_results(values, results[rows])
+                _kernels.syzygy_results(np.asarray(values, np.int16), results[rows])
             self._results[material, side] = results
         return self._results[material, side]
 
@@ -86,10 +87,10 @@ class ResultColumns:
         self._results[table.material, side] = results
         return plies
 
-    def _blocks(self, table: Table, side: int) -> Iterator[tuple[slice, Plies]]:
+    def _blocks(self, table: Table, side: int) -> Iterator[tuple[slice, Values]]:
         for block in range(table.blocks):
             self._pause()
-            values = np.asarray(table.block(block, side), np.int16)
+            values = table.block(block, side)
             yield slice(block * BLOCK, block * BLOCK + len(values)), values
 
 

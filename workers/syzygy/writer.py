@@ -33,6 +33,8 @@ ANY_DISTANCE = 0xFFFF
 RESULT_SHIFT = 14
 PLIES = (1 << RESULT_SHIFT) - 1
 PIECE = 1 << 20
+KEPT_SAMPLES = 1024
+"""First samples of distances that are kept, 64 KiB each."""
 
 
 class NumberedPositions(NamedTuple):
@@ -52,7 +54,9 @@ class SyzygyWriter:
     pause: Pause = no_pause
     sources: dict[tuple[Arrangement, int], NumberedPositions] = field(default_factory=dict)
     tables: dict[Men, Destinations] = field(default_factory=dict)
+    samples: dict[tuple[Arrangement, int, int], Values] = field(default_factory=dict)
     rooms: dict[int, Values] = field(default_factory=dict)
+    pairing: _kernels.SyzygyPairingRoom = field(default_factory=_kernels.SyzygyPairingRoom)
 
     @property
     def is_symmetric(self) -> bool:
@@ -87,7 +91,7 @@ class SyzygyWriter:
 
         chosen = best(list(arrangements(self.material)), estimate, self.pool)
         values = self._read(chosen, file, side, FileKind.RESULTS)
-        return code(chosen, values, 0, (), FileKind.RESULTS, self.pause)
+        return code(chosen, values, 0, (), FileKind.RESULTS, self.pairing, self.pause)
 
     def _coded_distances(self, file: int) -> Coded:
         """The side that codes shorter: of large tables by samples, else when both are coded."""
@@ -118,7 +122,9 @@ class SyzygyWriter:
         scheme = DistanceScheme.of(values)
         flags = scheme.flags | (layout.BLACK_TO_MOVE if side else 0)
         scheme.store(values)
-        return code(chosen, values, flags, scheme.maps, FileKind.DISTANCES, self.pause)
+        return code(
+            chosen, values, flags, scheme.maps, FileKind.DISTANCES, self.pairing, self.pause
+        )
 
     def _read(self, arrangement: Arrangement, file: int, side: int, kind: FileKind) -> Values:
         """All values in this order: results, or plies.  The next read overwrites them: sub-tables
@@ -142,16 +148,26 @@ class SyzygyWriter:
     def _sample(
         self, arrangement: Arrangement, file: int, side: int, chunks: int, kind: FileKind
     ) -> Values:
-        """The values of so many chunks, or all if they are few."""
+        """The values of so many chunks, or all if they are few.  The first samples of results are
+        read with those of distances, which takes hardly longer.
+        """
         self.pause()
+        is_first = chunks == SAMPLES[0]
+        if is_first and kind is FileKind.DISTANCES and (arrangement, file, side) in self.samples:
+            return self.samples.pop((arrangement, file, side))
         size, source = self._source(arrangement, file)
         if chunks * CHUNK >= size:
             firsts, count = [0], size
         else:
             firsts, count = [i * size // chunks for i in range(chunks)], CHUNK
-        values = np.empty(len(firsts) * count, np.uint16)
+        values, others = np.empty((2, len(firsts) * count), np.uint16)
+        keeps = is_first and kind is FileKind.RESULTS and len(self.samples) < KEPT_SAMPLES
         for i, first in enumerate(firsts):
-            _fill(source, side, first, values[i * count : (i + 1) * count], kind)
+            part = slice(i * count, (i + 1) * count)
+            room = (values[part], others[part]) if keeps else _room(values[part], kind)
+            source.read(side, first, *room)
+        if keeps:
+            self.samples[arrangement, file, side] = others
         return values
 
     def _source(self, arrangement: Arrangement, file: int) -> NumberedPositions:
@@ -255,12 +271,6 @@ def _stored_value(flags: int, result: int, plies: int) -> int:
 
 def _plies_of(flags: int, result: int, value: int) -> list[int]:
     return [p for p in range(value, 2 * value + 3) if _stored_value(flags, result, p) == value]
-
-
-def _fill(
-    source: _kernels.SyzygyPositions, side: int, first: int, values: Values, kind: FileKind
-) -> None:
-    source.read(side, first, *_room(values, kind))
 
 
 def _room(values: Values, kind: FileKind) -> tuple[Values, Values]:

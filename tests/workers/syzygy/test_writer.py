@@ -2,6 +2,8 @@
 
 import random
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 import chess.syzygy
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from shared_tables import copied_closure, proved
 from syzygy_files import GOLDEN, by_oracle, by_ours, drawn
 
@@ -28,7 +31,7 @@ from kingpair.workers.syzygy.file import SyzygyFile
 from kingpair.workers.syzygy.layout import BLACK_TO_MOVE, CHECKSUM, FileKind
 from kingpair.workers.syzygy.numbering import numbering
 from kingpair.workers.syzygy.prober import SyzygyTables
-from kingpair.workers.syzygy.source import ResultColumns, no_pause, positions
+from kingpair.workers.syzygy.source import Pause, ResultColumns, no_pause, positions
 from kingpair.workers.syzygy.writer import ANY_DISTANCE, PLIES, RESULT_SHIFT
 from kingpair.workers.table.directory import open_table
 from kingpair.workers.table.format import Table
@@ -232,7 +235,7 @@ def test_a_part_has_room_for_all_values(ours: Path) -> None:
 def test_coded_values_are_read_again(values: list[int], times: int, log2: int) -> None:
     sequence = np.array(values * times, np.uint16)
     shortest, offsets, halves, log2, sizes, data = _kernels.syzygy_code(
-        sequence, 4095, (5, log2), no_pause
+        _kernels.SyzygyPairingRoom(), sequence, 4095, (5, log2), no_pause
     )
     assert int(sizes.astype(int).sum()) + len(sizes) == len(sequence)
     spans = np.zeros(6, np.uint8)  # one span, whose middle is its first value
@@ -251,7 +254,28 @@ def test_coding_ends_when_its_pause_raises() -> None:
         raise Cancelled("enough")
 
     with pytest.raises(Cancelled, match="enough"):
-        _kernels.syzygy_code(np.arange(100, dtype=np.uint16) % 7, 4095, (5, 6), pause)
+        _coded(np.arange(100, dtype=np.uint16) % 7, _kernels.SyzygyPairingRoom(), pause)
+
+
+@given(st.lists(VALUES, min_size=2, max_size=3))
+def test_a_room_leaves_no_trace_of_what_was_coded_before(sequences: list[list[int]]) -> None:
+    def pause() -> None:
+        if next(rounds) == 2:
+            raise Cancelled("enough")
+
+    room = _kernels.SyzygyPairingRoom()
+    for values in sequences:
+        sequence, rounds = np.array(values * 5, np.uint16), count()
+        with suppress(Cancelled):
+            _coded(sequence, room, pause)
+        assert _coded(sequence, room) == _coded(sequence, _kernels.SyzygyPairingRoom())
+
+
+def _coded(
+    values: NDArray[np.uint16], room: _kernels.SyzygyPairingRoom, pause: Pause = no_pause
+) -> tuple[object, ...]:
+    coded = _kernels.syzygy_code(room, values, 4095, (5, 6), pause)
+    return tuple(part.tobytes() if isinstance(part, np.ndarray) else part for part in coded)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 4)), min_size=1, max_size=60))
