@@ -442,6 +442,7 @@ class SyzygyLookup:
         structures: tuple[NDArray[np.int32], tuple[NDArray[np.uint8], NDArray[np.int32]]],
         pawns: int,
         results: tuple[NDArray[np.uint8], ...],
+        are_plies: bool,
         order: Sequence[int],
         swapped: bool,
         /,

@@ -121,7 +121,8 @@ class TableLookup {
     // with the mirror images of the structures.
     TableLookup(Rows<int16_t> pair, Rows<uint8_t> symmetry, Rows<uint8_t> turned, int pairs, std::vector<uint8_t> like,
                 std::pair<Rows<int32_t>, std::pair<Rows<uint8_t>, Rows<int32_t>>> structures, int pawns,
-                std::pair<Rows<uint8_t>, Rows<uint8_t>> results, std::vector<uint8_t> order, bool swapped)
+                std::pair<Rows<uint8_t>, Rows<uint8_t>> results, bool are_plies, std::vector<uint8_t> order,
+                bool swapped)
         : pair_(pair),
           symmetry_(symmetry),
           turned_(turned),
@@ -137,11 +138,13 @@ class TableLookup {
                     own_mirror_.data(), mirror_.data(), pairs, pawns, axes, std::move(like)},
                    {of_side(0), of_side(1)},
                    std::move(order),
-                   swapped};
+                   swapped,
+                   are_plies ? &RESULTS_OF_PLIES : &RESULTS_THEMSELVES};
     }
 
     const Lookup& lookup() const { return lookup_; }
     size_t rows() const { return results_[0].size(); }
+    bool are_plies() const { return lookup_.meaning == &RESULTS_OF_PLIES; }
 
   private:
     const uint8_t* of_side(int side) const { return results_[side].size() ? results_[side].data() : nullptr; }
@@ -163,7 +166,7 @@ class Positions {
     Positions(std::vector<uint8_t> men, const Numbering& numbering, const TableLookup& own,
               const std::vector<Rows<int16_t>>& plies, const std::vector<const TableLookup*>& taken,
               const Tables& promoted, const std::vector<Tables>& taken_promoted)
-        : plies_(plies), size_(numbering.size()) {
+        : plies_(plies), has_plies_(own.are_plies() || !plies.empty()), size_(numbering.size()) {
         require(plies.empty() || plies.size() == 2, "plies of both sides, or none");
         require(men.size() == taken.size() && men.size() == promoted.size() && men.size() == taken_promoted.size(),
                 "tables for each man");
@@ -180,7 +183,7 @@ class Positions {
 
     void read(int to_move, uint64_t first, Array<uint16_t, nb::ndim<1>> results,
               Array<uint16_t, nb::ndim<1>> distances) const {
-        require(distances.size() == 0 || !plies_.empty(), "no plies");
+        require(distances.size() == 0 || has_plies_, "no plies");
         require(distances.size() == 0 || results.size() == 0 || distances.size() == results.size(), "equal lengths");
         nb::gil_scoped_release release;
         read_positions(source_, to_move, first, {results.data(), results.size()}, {distances.data(), distances.size()});
@@ -190,7 +193,7 @@ class Positions {
     void read_part(int to_move, uint64_t part, uint64_t parts, Array<uint16_t, nb::ndim<1>> results,
                    Array<uint16_t, nb::ndim<1>> distances) const {
         require(part < parts && parts <= size_, "no such part");
-        require(distances.size() == 0 || !plies_.empty(), "no plies");
+        require(distances.size() == 0 || has_plies_, "no plies");
         require(std::max(results.size(), distances.size()) == size_, "a value for each position");
         require(distances.size() == 0 || results.size() == 0 || distances.size() == results.size(), "equal lengths");
         nb::gil_scoped_release release;
@@ -213,6 +216,7 @@ class Positions {
     }
 
     std::vector<Rows<int16_t>> plies_;
+    bool has_plies_;
     uint64_t size_;
     std::deque<TableLookup> kept_;
     PositionSource source_;
@@ -254,7 +258,7 @@ void bind(nb::module_& m) {
     nb::class_<TableLookup>(m, "SyzygyLookup")
         .def(nb::init<Rows<int16_t>, Rows<uint8_t>, Rows<uint8_t>, int, std::vector<uint8_t>,
                       std::pair<Rows<int32_t>, std::pair<Rows<uint8_t>, Rows<int32_t>>>, int,
-                      std::pair<Rows<uint8_t>, Rows<uint8_t>>, std::vector<uint8_t>, bool>());
+                      std::pair<Rows<uint8_t>, Rows<uint8_t>>, bool, std::vector<uint8_t>, bool>());
     nb::class_<Positions>(m, "SyzygyPositions")
         .def(nb::init<std::vector<uint8_t>, const Numbering&, const TableLookup&, const std::vector<Rows<int16_t>>&,
                       const std::vector<const TableLookup*>&, const Positions::Tables&,

@@ -65,12 +65,12 @@ class Reader {
             return;
         }
         const uint64_t row = source_.own->row(at_.squares);
-        const int value = source_.own->results[mover_][row];
+        const int value = source_.own->result_at(mover_, row);
         const bool by_capture = captures_reach(value);
         if (result) *result = static_cast<uint16_t>(by_capture && value > LOSS ? FREE + value : value);
         if (!distance) return;
         const bool settled = value == DRAW || (value > DRAW && (by_capture || pushes_reach(value)));
-        *distance = settled ? ANY_DISTANCE : distance_of(value, source_.plies[mover_][row]);
+        *distance = settled ? ANY_DISTANCE : distance_of(value, source_.plies_at(mover_, row));
     }
 
   private:
@@ -140,7 +140,21 @@ class Reader {
     Placed at_;
 };
 
+uint8_t result_of(int v) {
+    return static_cast<uint8_t>(v > 0 ? WIN - (v > CLAIM) : v < 0 ? LOSS + (v < -CLAIM - 1) : DRAW);
+}
+
+template <class Result>
+Meaning meaning_of(Result result) {
+    Meaning found;
+    for (size_t byte = 0; byte < found.size(); ++byte) found[byte] = result(static_cast<uint8_t>(byte));
+    return found;
+}
+
 }  // namespace
+
+const Meaning RESULTS_THEMSELVES = meaning_of([](uint8_t byte) { return byte; });
+const Meaning RESULTS_OF_PLIES = meaning_of([](uint8_t byte) { return result_of(static_cast<int8_t>(byte)); });
 
 uint32_t TableRows::structure_of(const uint8_t* squares) const {
     uint64_t placed = 0;
@@ -227,15 +241,12 @@ uint64_t Lookup::row(const uint8_t* squares) const {
 }
 
 int Lookup::result(const uint8_t* squares, int to_move) const {
-    const uint8_t* const of_side = results[to_move ^ static_cast<int>(swapped)];
-    return of_side ? of_side[row(squares)] : DRAW;
+    const int side = to_move ^ static_cast<int>(swapped);
+    return results[side] ? result_at(side, row(squares)) : DRAW;
 }
 
 void find_results(std::span<const int16_t> plies, std::span<uint8_t> results) {
-    for (size_t i = 0; i < plies.size(); ++i) {
-        const int v = plies[i];
-        results[i] = static_cast<uint8_t>(v > 0 ? WIN - (v > CLAIM) : v < 0 ? LOSS + (v < -CLAIM - 1) : DRAW);
-    }
+    for (size_t i = 0; i < plies.size(); ++i) results[i] = result_of(plies[i]);
 }
 
 void read_positions(const PositionSource& source, int to_move, uint64_t first, std::span<uint16_t> results,

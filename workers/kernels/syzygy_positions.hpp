@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -48,6 +49,10 @@ struct TableRows {
     uint64_t row(const uint8_t* squares, const View&) const;  // in the view of these squares
 };
 
+// What a byte of a column means: the result that it is, or that of the plies that it is.
+using Meaning = std::array<uint8_t, 256>;
+extern const Meaning RESULTS_THEMSELVES, RESULTS_OF_PLIES;
+
 // A table, and how its men are found among those of a position.
 struct Lookup {
     TableRows rows;
@@ -55,7 +60,10 @@ struct Lookup {
                                  // move leads to
     std::vector<uint8_t> order;  // the place of each man in the position
     bool swapped;                // its stronger side is Black
+    const Meaning* meaning;
 
+    // The result of a row of a column, which is not null.
+    int result_at(int side, uint64_t row) const { return (*meaning)[results[side][row]]; }
     uint64_t row(const uint8_t* squares) const;
     int result(const uint8_t* squares, int to_move) const;
 
@@ -68,10 +76,14 @@ struct PositionSource {
     std::vector<Group> groups;
     int file;
     const Lookup* own;
-    const int16_t* plies[2];                           // of our own table, null where only results are written
+    const int16_t* plies[2];                           // of our own table, null where its results are bytes of plies
     std::vector<const Lookup*> taken;                  // by captive
     std::vector<std::vector<const Lookup*>> promoted;  // by pawn: to Q, R, B and N
     std::vector<std::vector<std::vector<const Lookup*>>> taken_promoted;  // by pawn and captive
+
+    int plies_at(int side, uint64_t row) const {
+        return plies[side] ? plies[side][row] : static_cast<int8_t>(own->results[side][row]);
+    }
 };
 
 // A distance that is not needed. Others have their result in the two highest bits: win, loss, cursed, blessed.

@@ -139,7 +139,8 @@ void StripReader::read_lanes(uint64_t lanes, bool wants_results, bool wants_dist
     uint64_t open = 0, won = 0;  // where a capture matters, and where a move that zeroes the clock does
     if (legal) source_.own->rows_of(placed_.squares, placed_.moving, legal, rows_);
     const uint8_t* const own = source_.own->results[mover_];
-    each(legal, [&](int lane) { values_[lane] = own[rows_[lane]]; });
+    const Meaning& meaning = *source_.own->meaning;
+    each(legal, [&](int lane) { values_[lane] = meaning[own[rows_[lane]]]; });
     each(legal, [&](int lane) {
         open |= uint64_t{values_[lane] > LOSS} << lane;
         won |= uint64_t{values_[lane] > DRAW} << lane;
@@ -158,7 +159,7 @@ void StripReader::read_lanes(uint64_t lanes, bool wants_results, bool wants_dist
     const uint64_t settled = reached_lanes(won);
     each(lanes, [&](int lane) {
         const bool is_needed = (legal & ~settled) >> lane & 1 && values_[lane] != DRAW;
-        distances_[lane] = is_needed ? distance_of(values_[lane], source_.plies[mover_][rows_[lane]]) : ANY_DISTANCE;
+        distances_[lane] = is_needed ? distance_of(values_[lane], source_.plies_at(mover_, rows_[lane])) : ANY_DISTANCE;
     });
 }
 
@@ -246,7 +247,7 @@ void StripReader::reach(const Placed& p, const Lookup* const* tables, size_t cou
         const uint8_t* const results = table.results[(1 - mover_) ^ static_cast<int>(table.swapped)];
         if (results) table.rows_of(squares, p.moving, lanes, rows);
         each(lanes, [&](int lane) {
-            const int result = results ? results[rows[lane]] : DRAW;
+            const int result = results ? (*table.meaning)[results[rows[lane]]] : DRAW;
             reached_[lane] |= static_cast<uint8_t>(1U << (WIN - result));
         });
     }

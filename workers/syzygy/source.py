@@ -39,8 +39,9 @@ def no_pause() -> None:
 class ResultColumns:
     """The columns of tables, whole in memory: each a side to move, by row.
 
-    Only the material of a file needs its plies; those that its moves lead into need results, which
-    take half the memory, and mostly of one side.
+    Plies that are bytes stay so, and the kernel finds results from them.  Of others results are
+    kept, in half the memory, and plies only for the material of a file.  Mostly moves lead into one
+    side of a table.
     """
 
     def __init__(self, open_table: Callable[[Material], Table], pause: Pause = no_pause) -> None:
@@ -48,22 +49,23 @@ class ResultColumns:
         self._results: dict[tuple[Material, int], Results] = {}
         self._plies: dict[Material, tuple[Plies, ...]] = {}
 
+    def are_plies(self, material: Material) -> bool:
+        """Whether results are the bytes of plies."""
+        return bool(material.letters) and self._table(material).dtype == np.int8
+
     def results(self, material: Material, side: int) -> Results:
         if not material.letters:
             return NO_RESULTS
         if (material, side) not in self._results:
-            table = self._table(material)
-            results = np.empty(table.index.rows, np.uint8)
-            for rows, values in self._blocks(table, side):
-                _kernels.syzygy_results(np.asarray(values, np.int16), results[rows])
-            self._results[material, side] = results
+            self._results[material, side] = self._read_results(self._table(material), side)
         return self._results[material, side]
 
     def plies(self, material: Material) -> tuple[Plies, ...]:
-        """Plies of both sides; their results are found on the way."""
+        """Plies of both sides, unless results are plies; results are found on the way."""
         if material not in self._plies:
             table = self._table(material)
-            self._plies[material] = tuple(self._read_plies(table, side) for side in SIDES)
+            sides = () if self.are_plies(material) else SIDES
+            self._plies[material] = tuple(self._read_plies(table, side) for side in sides)
         return self._plies[material]
 
     def keep(self, materials: Iterable[Material]) -> None:
@@ -77,6 +79,15 @@ class ResultColumns:
         assert table.metric.counts_plies, f"{table.path} counts moves"
         table.require_whole()
         return table
+
+    def _read_results(self, table: Table, side: int) -> Results:
+        results = np.empty(table.index.rows, np.uint8)
+        for rows, values in self._blocks(table, side):
+            if values.dtype == np.int8:
+                results[rows] = values.view(np.uint8)
+            else:
+                _kernels.syzygy_results(values, results[rows])
+        return results
 
     def _read_plies(self, table: Table, side: int) -> Plies:
         plies = np.empty(table.index.rows, np.int16)
@@ -147,6 +158,7 @@ def lookup(left: MenLeft, columns: ResultColumns, sides: Sequence[int]) -> _kern
             columns.results(material, side) if side ^ swapped in sides else NO_RESULTS
             for side in SIDES
         ),
+        columns.are_plies(material),
         _order(left, material, swapped),
         swapped,
     )

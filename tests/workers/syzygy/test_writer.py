@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from typing import Any, cast
 
 import chess.syzygy
 import numpy as np
@@ -217,6 +218,36 @@ def test_parts_make_up_all_values(ours: Path, name: str) -> None:
                 for part in range(7):
                     source.read_part(side, part, 7, *in_parts)
                 assert np.array_equal(in_order, in_parts), (men, order, side)
+
+
+class WideTable:
+    """A table whose plies are not bytes, as those of long endgames."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self.dtype = np.dtype(np.int16)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._table, name)
+
+    def block(self, block: int, column: int) -> NDArray[np.int16]:
+        return self._table.block(block, column).astype(np.int16)
+
+
+@pytest.mark.parametrize("name", ["KPvK", "KQvKQ", "KRvKB"])
+def test_wide_plies_are_read_as_bytes_of_plies_are(ours: Path, name: str) -> None:
+    men, order = next(arrangements(Material.parse(name)))
+    numbers = numbering(men, order)
+    with open_tablebase(ours) as tablebase:
+        narrow = columns_from(tablebase.table)
+        wide = columns_from(lambda *key: cast(Table, WideTable(tablebase.table(*key))))
+        assert narrow.are_plies(Material.parse(name))
+        assert not wide.are_plies(Material.parse(name))
+        for side in (0, 1):
+            found = np.zeros((2, 2, numbers.size), np.uint16)
+            for columns, values in zip((narrow, wide), found, strict=True):
+                positions(men, numbers, columns).read(side, 0, *values)
+            assert np.array_equal(*found)
 
 
 def test_a_part_has_room_for_all_values(ours: Path) -> None:
