@@ -31,6 +31,7 @@ from kingpair.workers.passlog.history import EMPTY_HISTORY, History
 from kingpair.workers.passlog.log import LayerChunk
 from kingpair.workers.passlog.writer import PassLog
 from kingpair.workers.sets.domain import Domain
+from kingpair.workers.sets.memory import Layer
 from kingpair.workers.sets.threads import Chunk, Threads
 from kingpair.workers.solve.exits import Sets
 from kingpair.workers.solve.frontiers import PackedFrontier, StepResult
@@ -45,6 +46,9 @@ from kingpair.workers.solve.walks import Walk
 Tally = NDArray[np.uint64]
 Step = Callable[[Walk, Chunk, Tally, _kernels.Scratch], bool]
 """Runs a kernel on a piece of a walk.  Returns whether the open set changed in any case."""
+Begin = Callable[[Walk], bool]
+"""Reads what a step needs of a walk.  Returns whether the step can find anything there."""
+ExitKernel = Callable[..., None]
 
 
 class StreamedAnalysis:
@@ -98,59 +102,24 @@ class StreamedAnalysis:
 
     def lose_at_once(self) -> StepResult:
         """L_0."""
-        forced: Sets = ()
-
-        def step(walk: Walk, piece: Chunk, tally: Tally, scratch: _kernels.Scratch) -> bool:
-            _kernels.lose_at_once(
-                walk.kernel,
-                piece,
-                self.winner,
-                forced,
-                self._open_w.layer.kernel,
-                self._open_l.layer.kernel,
-                self._found.layer.kernel,
-                self.domain.canonical,
-                tally,
-                scratch,
-            )
-            return False
-
-        def begin(walk: Walk) -> bool:
-            nonlocal forced
-            forced = ()
-            forced = self.exits.of_loser(walk.partitions).forced
-            self._read_open_w(walk)
-            return True
-
-        return self._run(self.loser, begin, step, LayerChunk(Depth(0), False, 0))
+        return self._run_with_exits(
+            _kernels.lose_at_once,
+            (self._open_w.layer, self._open_l.layer),
+            exits=lambda walk: self.exits.of_loser(walk.partitions).forced,
+            read=self._read_open_w,
+            found=LayerChunk(Depth(0), False, 0),
+        )
 
     def win(self, depth: Depth, inbound: Sequence[PackedFrontier] = ()) -> StepResult:
         """W_n."""
         before = Depth(depth - self._behind)
-        captured: Sets = ()
-
-        def step(walk: Walk, piece: Chunk, tally: Tally, scratch: _kernels.Scratch) -> bool:
-            _kernels.win(
-                walk.kernel,
-                piece,
-                self.winner,
-                captured,
-                self._before.layer.kernel,
-                self._open_w.layer.kernel,
-                self._found.layer.kernel,
-                self.domain.canonical,
-                tally,
-                scratch,
-            )
-            return False
-
-        def begin(walk: Walk) -> bool:
-            nonlocal captured
-            captured = ()  # what is not needed any more goes before more is read
-            captured = self.exits.winning(depth, walk.partitions)
-            return self._restore(before, False, walk) or any(captured)
-
-        return self._run(self.winner, begin, step, LayerChunk(depth, True, 0))
+        return self._run_with_exits(
+            _kernels.win,
+            (self._before.layer, self._open_w.layer),
+            exits=lambda walk: self.exits.winning(depth, walk.partitions),
+            read=lambda walk: self._restore(before, False, walk),
+            found=LayerChunk(depth, True, 0),
+        )
 
     def lose(self, depth: Depth, inbound: Sequence[PackedFrontier] = ()) -> StepResult:
         """L_n."""
@@ -176,21 +145,42 @@ class StreamedAnalysis:
 
         def begin(walk: Walk) -> bool:
             is_freed = self._freed is not None and self._freed.has_any(depth, walk)
-            if not self._restore(depth, True, walk) and not is_freed:
-                return False
-            self._read_open_w(walk)
-            return True
+            return (self._restore(depth, True, walk) or is_freed) and self._read_open_w(walk)
 
-        return self._run(self.loser, begin, step, LayerChunk(depth, False, 0))
+        return self._run(begin, step, LayerChunk(depth, False, 0))
+
+    def _run_with_exits(
+        self,
+        kernel: ExitKernel,
+        layers: tuple[Layer, Layer],
+        exits: Callable[[Walk], Sets],
+        read: Begin,
+        found: LayerChunk,
+    ) -> StepResult:
+        """Runs a step that finds positions by the exits of a walk and two sets that it reads."""
+        captured: Sets = ()
+        sets = *(layer.kernel for layer in layers), self._found.layer.kernel
+
+        def begin(walk: Walk) -> bool:
+            nonlocal captured
+            captured = ()  # what is not needed any more goes before more is read
+            captured = exits(walk)
+            return read(walk) or any(captured)
+
+        def step(walk: Walk, piece: Chunk, tally: Tally, scratch: _kernels.Scratch) -> bool:
+            at = walk.kernel, piece, self.winner, captured
+            kernel(*at, *sets, self.domain.canonical, tally, scratch)
+            return False
+
+        return self._run(begin, step, found)
 
     def _own(self, mover: Side) -> WalkedSet:
         """The open set of the positions with a side to move."""
         return self._open_w if mover == self.winner else self._open_l
 
-    def _run(
-        self, mover: Side, begin: Callable[[Walk], bool], step: Step, found: LayerChunk
-    ) -> StepResult:
+    def _run(self, begin: Begin, step: Step, found: LayerChunk) -> StepResult:
         """Runs a step on each walk that `begin` does not find empty, and logs what it found."""
+        mover = self.winner if found.won else self.loser
         open_, counts = self._own(mover), np.zeros(self.domain.index.partitions, np.uint64)
         log, before = LayerWriter(self.log, self.domain, found), self._sets.disk_use
         for walk in self._walks[mover]:
@@ -221,8 +211,10 @@ class StreamedAnalysis:
 
     # ---- windows ----
 
-    def _read_open_w(self, walk: Walk) -> None:
+    def _read_open_w(self, walk: Walk) -> bool:
+        """Reads open_w for a walk, in which the step can find something then."""
         self._threads.map(lambda piece: self._open_w.read(walk, piece), walk.pieces)
+        return True
 
     def _restore(self, depth: Depth, won: bool, walk: Walk) -> bool:
         """Reads a layer of the log into the window.  Returns whether the walk has any of it."""
