@@ -28,8 +28,10 @@ def verified(
 class PublishedProof:
     """A worker's parts of the proof of one table, and the conclusion from those of all workers."""
 
-    def __init__(self, store: TableStore, key: TableKey, threads: Threads) -> None:
-        self._store, self._key, self._threads = store, key, threads
+    def __init__(
+        self, store: TableStore, key: TableKey, threads: Threads, scratch: Path | None = None
+    ) -> None:
+        self._store, self._key, self._threads, self._scratch = store, key, threads, scratch
         self._proof: PartialProof | None = None
 
     def findings(self, part: int, parts: int) -> str:
@@ -43,7 +45,7 @@ class PublishedProof:
             # Another worker has published the table: one of its name may be open from before.
             self._store.forget(self._key)
             table = self._store.table(self._key)
-            self._proof = PartialProof(table, self._store.table, self._threads)
+            self._proof = PartialProof(table, self._store.table, self._threads, self._scratch)
         return self._proof
 
 

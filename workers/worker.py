@@ -11,6 +11,7 @@ import json
 from collections.abc import Sequence
 from concurrent.futures import Future
 from errno import ENOMEM
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -55,11 +56,9 @@ class TableWorker:
         compact: bool,
     ) -> None:
         self.key, self.incarnation, self.number = key, incarnation, number
-        self._store, self._threads = store, threads
-        self._packing = COMPACT if compact else PLAIN
+        self._store, self._threads, self._packing = store, threads, COMPACT if compact else PLAIN
         self._folder = self._build_folder()
         self._identity = TableIdentity(key, store.smaller_digests(key))
-        self._proof = PublishedProof(store, key, threads)
 
     def _build_folder(self) -> BuildFolder:
         return self._store.build_folder(self.key)
@@ -82,6 +81,10 @@ class TableWorker:
         """Ends the proof of the published table, given the findings of all parts."""
         self._proof.conclude(findings)
         self._folder.clear_local_logs()
+
+    @cached_property
+    def _proof(self) -> PublishedProof:
+        return PublishedProof(self._store, self.key, self._threads, self._scratch())
 
     def _scratch(self) -> Path | None:
         """The directory of what a proof need not keep in memory; None if it keeps all there."""
@@ -129,7 +132,6 @@ class Worker(TableWorker):
         super().__init__(key, number, incarnation, store, threads, compact)
         self._workers = 1 + max(owners)
         self._mode, self._streamed = mode, mode is not SetsMode.ALL
-        assert not self._streamed or self._workers == 1, f"several workers that hold {mode}"
         self._whole, self.domain = self._domains(owners, number)
         self._exits: tuple[Exits, Exits] | None = None
         beside = store.store.local_path(key.file_name).parent

@@ -14,6 +14,7 @@ tables are never added.
 import json
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from kingpair.workers.prove.conclusion import conclude
@@ -28,9 +29,12 @@ from kingpair.workers.table.format import Table
 class PartialProof:
     """Proves parts of one table, one after the other."""
 
-    def __init__(self, table: Table, find: FindTable, threads: Threads) -> None:
+    def __init__(
+        self, table: Table, find: FindTable, threads: Threads, scratch: Path | None = None
+    ) -> None:
+        """Keeps the large arrays in files in a directory, if there is one."""
         self._table = table
-        verification = begun(table, smaller_tables(table, find), threads)
+        verification = begun(table, smaller_tables(table, find), threads, scratch=scratch)
         assert not isinstance(verification, BlockVerification), "it is proved as a whole"
         self._verification = verification
 

@@ -9,7 +9,7 @@ The offsets of the column `stream` are the ends of the streams, and its data is 
 reading a batch copies nothing.  deploy/docs/format.md describes a stream.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -103,9 +103,10 @@ def sent_frontiers(
             for reader, wanted in readers.items():
                 if len(stream) > empty and pair in wanted:
                     sent[reader][pair] = stream
-    return {reader: _packed_frontier(of) for reader, of in sent.items() if of}
+    return {reader: packed_frontier(of) for reader, of in sent.items() if of}
 
 
-def _packed_frontier(streams: dict[Partition, memoryview]) -> PackedFrontier:
+def packed_frontier(streams: Mapping[Partition, bytes | memoryview]) -> PackedFrontier:
+    """Packs streams, by partition, into one frontier."""
     buffer, ends = joined(streams.values())
     return PackedFrontier(list(streams), ends, pa.py_buffer(buffer))

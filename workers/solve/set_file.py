@@ -19,6 +19,7 @@ from threading import Lock
 
 import numpy as np
 
+from kingpair.workers.index.share import Pairs
 from kingpair.workers.number_types import Partition
 from kingpair.workers.sets.disk_use import DiskUse
 from kingpair.workers.sets.memory import Layer, named_scratch_errors, unnamed_file
@@ -29,9 +30,14 @@ _BLOCK = PAGESIZE  # bytes: what is moved directly begins and ends at multiples 
 class SetFile:
     """A set on disk.  Threads may read and write different partitions at once."""
 
-    def __init__(self, directory: Path, partitions: int, rows: int) -> None:
-        """Takes the room that the set needs.  Raises CannotBuild if there is none."""
+    def __init__(
+        self, directory: Path, partitions: int, rows: int, places: Pairs | None = None
+    ) -> None:
+        """Takes the room that the set needs.  Raises CannotBuild if there is none.  `places` has
+        the place of each partition in the file, if that is not its number.
+        """
         self._directory, self._bytes = directory, rows * 512
+        self._places = np.arange(partitions, dtype=np.int16) if places is None else places
         self._fd = unnamed_file(directory, partitions * self._bytes)
         self._is_direct = self._bytes % _BLOCK == 0 and _moves_directly(self._fd)
         self._occupied = np.zeros((partitions, rows), np.uint8)
@@ -41,7 +47,8 @@ class SetFile:
 
     def read(self, partition: Partition, layer: Layer, place: int) -> None:
         """Reads a partition into a place of a layer."""
-        layer.live[place] = live = self._live[partition]
+        number = int(self._places[partition])
+        layer.live[place] = live = self._live[number]
         rows, words = self._occupied.shape[1], self._part(layer, place)
         occupied = layer.occupied[place * rows : (place + 1) * rows]
         if not live:
@@ -49,8 +56,8 @@ class SetFile:
             occupied[:] = 0
             np.frombuffer(words, np.uint8)[:] = 0
             return
-        occupied[:] = self._occupied[partition]
-        at = partition * self._bytes
+        occupied[:] = self._occupied[number]
+        at = number * self._bytes
         with named_scratch_errors(self._directory):
             self._read_all(words, at)
         if not self._is_direct:
@@ -59,13 +66,13 @@ class SetFile:
 
     def write(self, partition: Partition, layer: Layer, place: int) -> None:
         """Writes the partition that is in a place of a layer."""
-        rows = self._occupied.shape[1]
-        self._live[partition] = live = layer.live[place]
+        rows, number = self._occupied.shape[1], int(self._places[partition])
+        self._live[number] = live = layer.live[place]
         if not live:
             return
-        self._occupied[partition] = layer.occupied[place * rows : (place + 1) * rows]
+        self._occupied[number] = layer.occupied[place * rows : (place + 1) * rows]
         words = self._part(layer, place)
-        at = partition * self._bytes
+        at = number * self._bytes
         with named_scratch_errors(self._directory):
             self._write_all(words, at)
         self._count(DiskUse(written=self._bytes))

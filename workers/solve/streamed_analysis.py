@@ -17,6 +17,10 @@ Cost of a pass: at most three bitmaps read and two written; one each if open_w i
 in which nothing was found is not touched.  Memory: two bitmaps of a walk, or one and the open sets
 that are held; the sets of a piece for each thread; and the exits.  The files have no name: an
 analysis that resumes makes its sets again from legality and the log.
+
+One of several workers goes through the partitions of its share.  Around them it reads what other
+workers found in the same pass as they sent it, and that of earlier runs from their logs.  It keeps
+copies of open_w where `lose` reads it, and writes those once more that change.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,6 +43,7 @@ from kingpair.workers.solve.layer_reader import LayerReader
 from kingpair.workers.solve.layer_writer import LayerWriter, Streams, packed
 from kingpair.workers.solve.sets_mode import SetsMode
 from kingpair.workers.solve.streamed_freed import FreedLayersMaker, StreamedFreedLayers, Windows
+from kingpair.workers.solve.streamed_opening import StreamedOpening
 from kingpair.workers.solve.walked_exits import ExitsByWalk
 from kingpair.workers.solve.walked_sets import SetsByWalk, WalkedSet
 from kingpair.workers.solve.walks import Walk
@@ -69,8 +74,7 @@ class StreamedAnalysis:
         self.winner, self.loser = winner, opponent(winner)
         self._threads, self._behind = threads, passes_per_move
         self._scratches = threads.scratches(domain)
-        self._history = EMPTY_HISTORY
-        self._layers = LayerReader(EMPTY_HISTORY, log, domain.index.together)
+        self._layers = self._layers_after(EMPTY_HISTORY)
         self._sets = sets = SetsByWalk(domain, scratch, mode, threads.count)
         self._walks, self._open_w, self._open_l = sets.walks, sets.open_w, sets.open_l
         self._found, self._before = sets.window(), sets.window()
@@ -88,16 +92,18 @@ class StreamedAnalysis:
     # ---- the steps ----
 
     def prepare(self, history: History = EMPTY_HISTORY) -> dict[int, PackedFrontier]:
-        """Makes the open sets as they are after the last pass of a history."""
-        self._history = history
-        self._layers = LayerReader(history, self.log, self.domain.index.together)
-        self._open(self.winner)
-        self._open(self.loser)
+        """Makes the open sets as they are after the last pass of a history.  Other workers read
+        that pass from the logs.
+        """
+        self._layers = self._layers_after(history)
+        opening = StreamedOpening(
+            self.domain, self.winner, self._sets, self._scratches, self._threads, history
+        )
+        opening.open(self.exits)
         if self.exits.has_freed:
             self._freed = self._make_freed_layers()
         if history.passes:
-            self._replay(self.winner)
-            self._replay(self.loser)
+            opening.replay(self._freed)
         return {}
 
     def lose_at_once(self) -> StepResult:
@@ -105,7 +111,7 @@ class StreamedAnalysis:
         return self._run_with_exits(
             _kernels.lose_at_once,
             (self._open_w.layer, self._open_l.layer),
-            exits=lambda walk: self.exits.of_loser(walk.partitions).forced,
+            exits=lambda walk: self.exits.of_loser(walk.held).forced,
             read=self._read_open_w,
             found=LayerChunk(Depth(0), False, 0),
         )
@@ -113,16 +119,18 @@ class StreamedAnalysis:
     def win(self, depth: Depth, inbound: Sequence[PackedFrontier] = ()) -> StepResult:
         """W_n."""
         before = Depth(depth - self._behind)
+        self._layers.receive(Depth(depth - 1), False, inbound, self._behind)
         return self._run_with_exits(
             _kernels.win,
             (self._before.layer, self._open_w.layer),
-            exits=lambda walk: self.exits.winning(depth, walk.partitions),
+            exits=lambda walk: self.exits.winning(depth, walk.held),
             read=lambda walk: self._restore(before, False, walk),
             found=LayerChunk(depth, True, 0),
         )
 
     def lose(self, depth: Depth, inbound: Sequence[PackedFrontier] = ()) -> StepResult:
         """L_n."""
+        self._layers.receive(depth, True, inbound)
 
         def step(walk: Walk, piece: Chunk, tally: Tally, scratch: _kernels.Scratch) -> bool:
             freed = self._freed is not None and self._freed.load(depth, walk, piece)
@@ -145,7 +153,7 @@ class StreamedAnalysis:
 
         def begin(walk: Walk) -> bool:
             is_freed = self._freed is not None and self._freed.has_any(depth, walk)
-            return (self._restore(depth, True, walk) or is_freed) and self._read_open_w(walk)
+            return (self._restore(depth, True, walk) or is_freed) and self._read_open_w(walk, depth)
 
         return self._run(begin, step, LayerChunk(depth, False, 0))
 
@@ -182,7 +190,8 @@ class StreamedAnalysis:
         """Runs a step on each walk that `begin` does not find empty, and logs what it found."""
         mover = self.winner if found.won else self.loser
         open_, counts = self._own(mover), np.zeros(self.domain.index.partitions, np.uint64)
-        log, before = LayerWriter(self.log, self.domain, found), self._sets.disk_use
+        share, before = self.domain.share, self._sets.disk_use
+        log = LayerWriter(self.log, self.domain, found, share.readers[opponent(mover)])
         for walk in self._walks[mover]:
             done = self._run_walk(open_, walk, step) if begin(walk) else []
             for piece, (tally, streams) in zip(walk.pieces, done, strict=False):
@@ -191,7 +200,7 @@ class StreamedAnalysis:
             log.flush(walk.partitions)
         use = self._sets.disk_use.since(before)
         use = use._replace(seconds=use.seconds / self._threads.count)
-        return StepResult(counts.tolist(), {}, use)
+        return StepResult(counts[share.own].tolist(), log.sent(), use)
 
     def _run_walk(self, open_: WalkedSet, walk: Walk, step: Step) -> list[tuple[Tally, Streams]]:
         """Runs a step on the pieces of a walk.  Returns the counts and the streams of each."""
@@ -211,9 +220,25 @@ class StreamedAnalysis:
 
     # ---- windows ----
 
-    def _read_open_w(self, walk: Walk) -> bool:
-        """Reads open_w for a walk, in which the step can find something then."""
-        self._threads.map(lambda piece: self._open_w.read(walk, piece), walk.pieces)
+    def _layers_after(self, history: History) -> LayerReader:
+        return LayerReader(history, self.log, self.domain.share, self.domain.index.together)
+
+    def _read_open_w(self, walk: Walk, won: Depth | None = None) -> bool:
+        """Reads open_w for a walk, in which the step can find something then.  What others have
+        found won at a depth leaves the copies.
+        """
+        open_w = self._open_w
+
+        def read_copies(piece: Chunk) -> None:
+            open_w.read(walk, piece)
+            streams = () if won is None else tuple(self._layers.streams(won, True, piece))
+            for partition, stream in streams:
+                _kernels.take_out(walk.kernel, partition, stream, open_w.layer.kernel)
+            if streams:
+                open_w.write(walk, piece)
+
+        self._threads.map(lambda piece: open_w.read(walk, piece), walk.pieces)
+        self._threads.map(read_copies, walk.copies)
         return True
 
     def _restore(self, depth: Depth, won: bool, walk: Walk) -> bool:
@@ -226,56 +251,8 @@ class StreamedAnalysis:
                 _kernels.restore(walk.kernel, partition, stream, layer.kernel)
 
         if depth >= 0:
-            self._threads.map(job, walk.pieces)
+            self._threads.map(job, (*walk.pieces, *walk.copies))
         return bool(layer.live.any())
-
-    # ---- the beginning ----
-
-    def _open(self, mover: Side) -> None:
-        """open = legal - escapes, which the loser alone has."""
-        open_ = self._own(mover)
-        escapes: Sets = ()
-
-        def begin(walk: Walk) -> None:
-            nonlocal escapes
-            escapes = ()
-            if mover == self.loser:
-                escapes = self.exits.of_loser(walk.partitions).escapes
-
-        def prepare(walk: Walk, piece: Chunk) -> None:
-            with self._scratches.lend() as scratch:
-                _kernels.prepare(walk.kernel, piece, mover, escapes, open_.layer.kernel, scratch)
-
-        for walk in self._walks[mover]:
-            begin(walk)
-            self._change(open_, walk, prepare, reads=False)
-
-    def _replay(self, mover: Side) -> None:
-        """Takes what was found in earlier passes out of an open set."""
-        open_, won = self._own(mover), mover == self.winner
-
-        def replay(walk: Walk, piece: Chunk) -> None:
-            if self._freed is not None and not won:
-                self._freed.release(self._history.depth, walk, piece, open_.layer)
-            for _, streams in self._history.layers(piece, won=won):
-                for partition, stream in streams.items():
-                    _kernels.take_out(walk.kernel, partition, stream, open_.layer.kernel)
-
-        for walk in self._walks[mover]:
-            self._change(open_, walk, replay, reads=True)
-
-    def _change(
-        self, open_: WalkedSet, walk: Walk, job: Callable[[Walk, Chunk], None], reads: bool
-    ) -> None:
-        """Changes all pieces of a walk of an open set."""
-
-        def change(piece: Chunk) -> None:
-            with take(piece) as taken:
-                job(walk, piece)
-                taken.changed = True
-
-        with open_.pieces(walk, reads=reads) as take:
-            self._threads.map(change, walk.pieces)
 
     def _make_freed_layers(self) -> StreamedFreedLayers:
         log = PassLog(self.log.path.with_suffix(".freed"), {"winner": self.winner})

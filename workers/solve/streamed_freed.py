@@ -96,7 +96,7 @@ class FreedLayersMaker:
 
     def make(self, walks: Sequence[Walk], threads: Threads) -> StreamedFreedLayers:
         for walk in walks:
-            exits = self._exits.of_loser(walk.partitions)
+            exits = self._exits.of_loser(walk.held)
 
             def bind(piece: Chunk, walk: Walk = walk, never: Sets = exits.never) -> None:
                 self._bind(never, walk, piece)

@@ -1,6 +1,6 @@
 """Exits for an analysis that goes walk by walk: sets of the partitions at hand alone.
 
-A capture leaves both kings where they are, so a walk needs the same partitions of the smaller
+A capture moves no king, or one within its walk, so a walk needs the same partitions of the smaller
 tables.  They are read when the walk comes, and what was read for the walk before is dropped.
 
     dtc, dtz    own: before the first pass, for each walk     other: in each pass with winning exits

@@ -48,16 +48,18 @@ class SetsByWalk:
         # Beside a set that has places for all partitions, windows have the same places.
         self.walks = tuple(list(walks(domain, side, not mode.held)) for side in SIDES)
         self._places = 1 + max(max(w.places.values()) for of in self.walks for w in of)
-        self._rows = domain.kernel.rows
-        size = domain.index.partitions, self._rows
+        self._rows, share = domain.kernel.rows, domain.share
+        # Of open_w copies are kept, which `lose` looks at; of open_l its own partitions alone.
+        sizes = (share.held, self._rows), (len(share.own), self._rows)
         self._disk_threads = disk_threads = DiskThreads(threads)
+        window = self._places, self._rows
         self.open_w: WalkedSet
         self.open_l: WalkedSet
         self.open_w, self.open_l = (
             HeldSet(*size)
             if number < mode.held
-            else FiledSet(scratch, *size, self._places, disk_threads)
-            for number in range(2)
+            else FiledSet(SetFile(scratch, *size, share.places), Window(*window), disk_threads)
+            for number, size in enumerate(sizes)
         )
 
     def window(self) -> Window:
@@ -84,6 +86,7 @@ class WalkedSet(Protocol):
 
     def pieces(self, walk: Walk, *, reads: bool = True) -> AbstractContextManager[Take]: ...
     def read(self, walk: Walk, partitions: Chunk) -> None: ...
+    def write(self, walk: Walk, partitions: Chunk) -> None: ...
     def release(self, walk: Walk, partitions: Chunk) -> None: ...
     def close(self) -> None: ...
 
@@ -103,6 +106,9 @@ class HeldSet:
     def read(self, walk: Walk, partitions: Chunk) -> None:
         """The partitions are there already."""
 
+    def write(self, walk: Walk, partitions: Chunk) -> None:
+        """The partitions are where they belong."""
+
     def release(self, walk: Walk, partitions: Chunk) -> None:
         """The partitions stay."""
 
@@ -113,10 +119,8 @@ class HeldSet:
 class FiledSet:
     """A set in a file, of which a window is in memory."""
 
-    def __init__(
-        self, directory: Path, partitions: int, rows: int, places: int, threads: DiskThreads
-    ) -> None:
-        self._file, self._window = SetFile(directory, partitions, rows), Window(places, rows)
+    def __init__(self, file: SetFile, window: Window, threads: DiskThreads) -> None:
+        self._file, self._window = file, window
         self.layer = self._window.layer
         self._threads, self._waiting = threads, WaitingTime()
 
@@ -141,6 +145,10 @@ class FiledSet:
     def read(self, walk: Walk, partitions: Chunk) -> None:
         with self._waiting.counted():
             self._window.read(self._file, walk, partitions)
+
+    def write(self, walk: Walk, partitions: Chunk) -> None:
+        with self._waiting.counted():
+            self._window.write(self._file, walk, partitions)
 
     def release(self, walk: Walk, partitions: Chunk) -> None:
         self._window.release(walk, partitions)

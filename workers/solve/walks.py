@@ -6,6 +6,9 @@ moves of the other stay within one of ten walks.  Memory for the sets of a walk 
 A compact walk has its own places for its partitions, so that a small window serves all walks.
 Where a set of all partitions is in memory beside the windows, each partition has the same place in
 every walk; a window then has addresses for all of them, and memory for those of a walk.
+
+The walk of a worker that owns a share has the partitions of its own, and as copies those of others
+that the king enters from them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,12 +30,24 @@ HUGE = 2 << 20  # bytes of a huge page
 
 
 class Walk(NamedTuple):
-    """Partitions among which one king moves, as a domain of the kernels with places for them."""
+    """Partitions among which one king moves, as a domain of the kernels with places for them, and
+    for copies of those that others own.
+    """
 
     kernel: _kernels.Domain
     partitions: Chunk
     pieces: tuple[Chunk, ...]
     places: Mapping[Partition, int]
+    copies: tuple[Chunk, ...]
+
+    @property
+    def held(self) -> Chunk:
+        """The partitions and the copies: where captures of the king that moves lead."""
+        return np.concatenate([self.partitions, *self.copies])
+
+    def of_copies(self) -> "Walk":
+        """Returns the walk with the pieces that are copies in place of its own."""
+        return self._replace(pieces=self.copies)
 
 
 class Window:
@@ -84,18 +99,26 @@ class Window:
 
 
 def walks(domain: Domain, mover: Side, is_compact: bool = True) -> Iterator[Walk]:
-    """The walks of the king of `mover`: while the other king stands still but for symmetries."""
-    kings = domain.index.kings
-    for partitions in kings.walks(mover):
-        count = len(partitions)
-        of_walk = np.arange(count, dtype=np.int16) if is_compact else partitions
+    """The walks of the king of `mover`: while the other king stands still but for symmetries.
+    Those in which the share has no partition are left out.
+    """
+    kings, share, piece = domain.index.kings, domain.share, walk_piece(domain.index.together)
+    for every in kings.walks(mover):
+        own = np.intersect1d(every, share.own)
+        if not own.size:
+            continue
+        entered = {q for p in own.tolist() for q in kings.entered[mover][p]}
+        copies = np.array(sorted(entered - {*own.tolist()}), np.int16)
+        held = np.concatenate([own, copies])
+        of_walk = np.arange(held.size, dtype=np.int16) if is_compact else share.places[held]
         places = np.full(len(kings), -1, np.int16)
-        places[partitions] = of_walk
+        places[held] = of_walk
         yield Walk(
             _kernel_of(domain, kings, places) if is_compact else domain.kernel,
-            partitions,
-            domain.index.chunks(partitions, walk_piece(domain.index.together)),
-            dict(zip(numbers_of(partitions), of_walk.tolist(), strict=True)),
+            own,
+            domain.index.chunks(own, piece),
+            dict(zip(numbers_of(held), of_walk.tolist(), strict=True)),
+            domain.index.chunks(copies, piece),
         )
 
 
