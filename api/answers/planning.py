@@ -93,13 +93,14 @@ def estimated(
 
 def sets_lines(spec: BuildSpec, settings: Settings) -> Iterator[str]:
     """Yields what each table takes that a build of this process keeps sets on disk for."""
-    memory = memory_room(settings.memory).bytes // (settings.workers or 1)
+    memory, workers = memory_room(settings.memory).bytes, settings.workers or 1
     keys = list(chain(*tables_of(spec)))
-    if all(each.memory <= memory for each in estimates(keys, settings.threads)):
+    if all(each.memory <= memory // workers for each in estimates(keys, settings.threads)):
         return
     for row in rows_of_plan(spec, settings.tables, settings.threads):
-        fitting = row.estimate.in_room(memory)
-        if not row.exists and fitting.mode is not SetsMode.ALL and fitting.memory <= memory:
+        fitting = row.estimate.among(workers, memory)
+        fits = fitting.memory <= memory // fitting.workers
+        if not row.exists and fitting.mode is not SetsMode.ALL and fits:
             yield sets_line(fitting, row.subject.metric)
 
 

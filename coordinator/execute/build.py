@@ -19,6 +19,7 @@ from kingpair.coordinator.execute.executor import Executor, OpenExecutor, Site
 from kingpair.coordinator.execute.in_process import InProcess
 from kingpair.coordinator.execute.planning import (
     clear_leftovers,
+    needs_on,
     plan_of,
     sorted_tables,
 )
@@ -188,30 +189,31 @@ class Builder:
         """Makes the plan, refuses what cannot be built, clears away what is not needed."""
         request, tables = self._request, self._tables
         found = sorted_tables(request.spec, tables)
-        needed, room = self._fitted(estimates(found.missing_keys(), request.threads))
-        check_store(tables.store, needed)
-        if room is not None:
-            check_scratch(request.scratch, tables.store, needed)
+        needs = self._fitted(found.missing_keys())
+        check_store(tables.store, needs.values())
+        if self._executor.shares_memory or len(self._executor.nodes) == 1:
+            check_scratch(request.scratch, tables.store, needs.values())
         verified = list(clear_leftovers(request, tables, found))
         nodes = self._executor.nodes
         cores = max((node.cores for node in nodes), default=1)
         given_out = self._recorder.incarnation
         plan = plan_of(
-            request, tables, found, self._policy, cores, given_out, verified, room, nodes
+            request, tables, found, self._policy, cores, given_out, verified, needs, nodes
         )
         check_nodes(plan, () if self._executor.expects_nodes else nodes)
         return Planned(attempt, plan)
 
-    def _fitted(self, needed: Sequence[Estimate]) -> tuple[Sequence[Estimate], int | None]:
-        """Returns the estimates in modes that fit in memory, and the memory beyond which sets are
-        kept on disk.  Several nodes divide a material instead: then there is no such limit.
+    def _fitted(self, keys: Sequence[TableKey]) -> dict[TableKey, Estimate]:
+        """Returns what the tables need, each in the first mode that fits in the memory of this
+        process, or of the nodes that are there to divide it.
         """
         request, nodes = self._request, self._executor.nodes
+        needed: Sequence[Estimate] = estimates(keys, request.threads)
         if self._executor.shares_memory:
             memory, workers = memory_room(request.memory), request.most_workers
             needed = check_memory(needed, memory, workers, request.held)
-            return needed, memory.bytes // workers
-        if len(nodes) != 1:
-            return needed, None
-        room = nodes[0].memory
-        return [each.in_room(room, request.held) for each in needed], room
+        elif len(nodes) == 1:
+            needed = [each.in_room(nodes[0].memory, request.held) for each in needed]
+        elif nodes and not self._executor.expects_nodes:
+            needed = [needs_on(nodes, key, self._policy, request.held) for key in keys]
+        return dict(zip(keys, needed, strict=True))

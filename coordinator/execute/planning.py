@@ -5,17 +5,20 @@ interrupted build logged is gone on from, unless the build is to begin anew: the
 came, no other record is needed.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
 from kingpair.coordinator.execute.request import BuildRequest
+from kingpair.coordinator.machine.placement import fit_on
 from kingpair.coordinator.plan.build_spec import BuildSpec
 from kingpair.coordinator.plan.closure import (
     Waves,
     domains_for,
     export_of,
+    in_mode,
+    layout,
     layouts,
     tables_of,
     winners_of,
@@ -28,7 +31,7 @@ from kingpair.coordinator.plan.domains import (
     Node,
     Policy,
 )
-from kingpair.coordinator.plan.estimate import estimate
+from kingpair.coordinator.plan.estimate import Estimate, estimate
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.index.structures import structures
 from kingpair.workers.number_types import SIDES
@@ -77,13 +80,13 @@ def plan_of(
     cores: int,
     given_out: Callable[[str], int] = lambda domain: 0,
     verified: Sequence[tuple[str, float]] = (),
-    room: int | None = None,
+    needs: Mapping[TableKey, Estimate] = {},
     nodes: Sequence[Node] = (),
 ) -> BuildPlan:
     """The closure as the coordinator knows it: numbers.  `given_out` has the last incarnation that
-    a domain is known to have had; `cores` are those of the node that has most.  What needs more
-    memory than `room` keeps its sets on disk.  A table is painted in parts by as many of the nodes
-    as solve it.
+    a domain is known to have had; `cores` are those of the node that has most.  `needs` are in the
+    mode in which a table is solved, if its memory is known.  A table is painted in parts by as many
+    of the nodes as solve it.
     """
     missing = set(found.missing_keys())
     every = list(chain(*tables_of(request.spec)))
@@ -92,7 +95,7 @@ def plan_of(
         export_of(domain, nodes) if domain.name in exports else domain
         for key in every
         for domain in _domains_for(
-            key, cores, request, room, _painters(key, request, policy, nodes)
+            key, cores, request, needs.get(key), _painters(key, request, policy, nodes)
         )
     )
     return BuildPlan(
@@ -128,21 +131,33 @@ def _painters(key: TableKey, request: BuildRequest, policy: Policy, nodes: Seque
 
 
 def _domains_for(
-    key: TableKey, cores: int, request: BuildRequest, room: int | None, workers: int
+    key: TableKey, cores: int, request: BuildRequest, needs: Estimate | None, workers: int
 ) -> Iterable[DomainPlan]:
     verify = request.spec.verify
     domains: Iterable[DomainPlan] = domains_for(key, cores, workers, verify)
     if request.spec.syzygy and key.metric.counts_plies:
         domains = [replace(domain, syzygy=not domain.table) for domain in domains]
-    if room is None:
+    if needs is None:
         return domains
-    whole = estimate(key.material, request.threads, key.metric)
-    if (needs := whole.in_room(room, request.held)) is whole:
-        return domains
-    return [
-        replace(domain, size=1, base=needs.memory, held=0, copied=0, mode=needs.mode)
-        for domain in domains
-    ]
+    return [in_mode(domain, needs, key.metric) for domain in domains]
+
+
+def needs_on(
+    nodes: Sequence[Node], key: TableKey, policy: Policy, held: int | None = None
+) -> Estimate:
+    """Returns what a table needs in the first mode in which nodes can divide it; if there is none,
+    in the one that falls short by the least.
+    """
+    cores = max(node.cores for node in nodes)
+    whole = estimate(key.material, cores, key.metric)
+
+    def short(needs: Estimate) -> int:
+        domains = (in_mode(d, needs, key.metric) for d in domains_for(key, cores))
+        return max(fit_on(d, layout(d.layout), policy, nodes).short for d in domains)
+
+    modes = [replace(needs, workers=len(nodes)) for needs in whole.modes(held)]
+    fitting = (needs for needs in modes if not short(needs))
+    return next(fitting, None) or min(modes, key=short)
 
 
 def _logged(

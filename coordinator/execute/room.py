@@ -9,10 +9,12 @@ from kingpair.coordinator.machine.placement import NodeFit, fit_on
 from kingpair.coordinator.plan.amounts import amount
 from kingpair.coordinator.plan.closure import domains_for, layouts
 from kingpair.coordinator.plan.domains import BuildPlan, Node, Policy
-from kingpair.coordinator.plan.estimate import Estimate
+from kingpair.coordinator.plan.estimate import Estimate, proof_bytes
+from kingpair.coordinator.plan.sharing import Sharing
 from kingpair.workers.errors import CannotBuild
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
+from kingpair.workers.index.king_pairs import TURNED
 from kingpair.workers.limits import free_memory
 from kingpair.workers.sets.memory import named_scratch_errors
 from kingpair.workers.solve.sets_mode import SetsMode
@@ -73,12 +75,14 @@ def check_memory(
     estimates: Iterable[Estimate], room: MemoryRoom, workers: int = 1, held: int | None = None
 ) -> list[Estimate]:
     """Refuses what cannot be held, before anything is started.  Returns the estimates, each in the
-    first mode that fits: one worker alone holds less than all sets.  Each of several workers may
-    hold nearly as much as a single one, because it has copies of what the others own.
+    first mode that fits.  Each of several workers may hold nearly as much as a single one, because
+    it has copies of what the others own.
     """
-    needed = [each.in_room(room.bytes // workers, held) for each in estimates]
+    needed = [each.among(workers, room.bytes, held) for each in estimates]
     too_large = [
-        e for e in needed if e.memory > room.bytes // (workers if e.mode is SetsMode.ALL else 1)
+        e
+        for e in needed
+        if e.memory > room.bytes // (workers if e.mode is SetsMode.ALL else e.workers)
     ]
     if largest := max(too_large, key=lambda e: e.memory, default=None):
         why = ", as sets with pawns are not kept on disk" if largest.material.has_pawns else ""
@@ -91,7 +95,7 @@ def check_memory(
 
 def check_scratch(scratch: Path | None, store: Store, estimates: Iterable[Estimate]) -> None:
     """Refuses a directory for sets that cannot be made or has no room for those of one table."""
-    away = [e.scratch for e in estimates if e.mode is not SetsMode.ALL]
+    away = [scratch_bytes(e) for e in estimates if e.mode is not SetsMode.ALL]
     if not away or (scratch is None and not store.is_local):
         return
     directory = store.local_path("") if scratch is None else scratch
@@ -103,6 +107,18 @@ def check_scratch(scratch: Path | None, store: Store, estimates: Iterable[Estima
             f"{directory} has {amount(free)} free, the sets that do not fit in memory take "
             f"{amount(needed)}; make room, give more --memory or choose another --scratch"
         )
+
+
+def scratch_bytes(needs: Estimate) -> int:
+    """Returns the bytes in files of all workers that share a material in one directory: their own
+    sets, the copies of open_w if that lies in a file, and what each of them proves with.
+    """
+    if needs.workers == 1:
+        return needs.scratch
+    copies = sum(around for _, around in Sharing.of(needs.workers).each)
+    copied = copies * needs.bitmap // len(TURNED) if needs.mode is SetsMode.WALKS else 0
+    own = needs.mode.filed * needs.bitmap
+    return max(own + copied, needs.workers * proof_bytes(needs.material))
 
 
 def check_store(store: Store, estimates: Iterable[Estimate]) -> None:

@@ -110,7 +110,7 @@ def deserved(run: Run, policy: Policy, nodes: int, cores: int) -> int:
     """Returns the workers that a domain deserves of so many nodes, the largest of which has so many
     cores, if nothing else wants them.
     """
-    if run.domain.streamed:
+    if run.domain.alone:
         return 1
     workers = policy.spread or policy.deserved(run.domain.size, cores)
     return max(1, min(workers, nodes, run.layout.partitions))
@@ -118,7 +118,7 @@ def deserved(run: Run, policy: Policy, nodes: int, cores: int) -> int:
 
 def is_small(domain: DomainPlan, policy: Policy) -> bool:
     """Whether it deserves one worker however many nodes there are; that may have few cores."""
-    return domain.size <= policy.grain and not domain.streamed
+    return domain.size <= policy.grain
 
 
 def place(

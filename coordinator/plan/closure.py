@@ -163,6 +163,15 @@ def domain_for(key: TableKey, cores: int, workers: int = 1, verify: bool = True)
     )
 
 
+def in_mode(domain: DomainPlan, needs: Estimate, metric: Metric) -> DomainPlan:
+    """The domain of a table with as few sets in memory as an estimate says."""
+    if needs.mode is SetsMode.ALL:
+        return domain
+    fixed, own, copy = memory_of(needs, metric)
+    alone = needs.workers == 1
+    return replace(domain, base=fixed, held=own, copied=copy, mode=needs.mode, alone=alone)
+
+
 def _domain_with_pawns(key: TableKey, cores: int, verify: bool) -> DomainPlan:
     """A table with pawns: one worker joins the parts of its levels, and several may prove it."""
     found = structures(*key.material.pawns)

@@ -52,11 +52,7 @@ class DomainPlan:
     rests_on: tuple[str, ...] = ()  # the levels whose logs and parts its workers read
     painted: int | None = None  # how many structures the parts hold; None: its partitions
     mode: SetsMode = SetsMode.ALL
-
-    @property
-    def streamed(self) -> bool:
-        """Whether it holds less than all of its sets, which one worker alone can."""
-        return self.mode is not SetsMode.ALL
+    alone: bool = False  # one worker solves it, as the memory does not suffice for several
 
 
 def proof_part_count(least: int, workers: int) -> int:

@@ -5,7 +5,7 @@ least compressible materials took: a table between 0.02 and 0.24 bytes a value, 
 third of that and 0.32.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -39,7 +39,8 @@ class Estimate:
     """The needs of one material: slots of one side to move, bytes of a set of them, peak memory,
     disk.  `sets` are the bytes of sets in memory; `smaller_modes` has the modes that hold less than
     all of them, where there are any.  `scratch` are the bytes in files of such a mode: the sets, or
-    what the proof reads again and again.
+    what the proof reads again and again.  `fixed` is the part of the memory in such a mode that
+    each worker takes, however small its share; `workers` may share the material at once.
     """
 
     material: Material
@@ -52,33 +53,62 @@ class Estimate:
     smaller_modes: tuple["ModeNeeds", ...] = ()
     mode: SetsMode = SetsMode.ALL
     scratch: int = 0
+    fixed: int = 0
+    workers: int = 1
 
     @property
     def streamed(self) -> int:
         """The least memory that will do."""
         return min((self.memory, *(needs.memory for needs in self.smaller_modes)))
 
+    def modes(self, held: int | None = None) -> tuple["Estimate", ...]:
+        """Returns the estimate in each mode that holds no more than `held` bytes of sets; if there
+        is none, in the one that holds least.
+        """
+        every = (self, *map(self._in_mode, self.smaller_modes))
+        return tuple(e for e in every if held is None or e.sets <= held) or every[-1:]
+
     def in_room(self, room: int, held: int | None = None) -> "Estimate":
         """Returns the estimate in the first mode that needs no more memory than `room`, and that
         holds no more than `held` bytes of sets; if there is none, in the one that needs least.
         """
-        modes = (ModeNeeds(self.mode, self.memory, self.sets), *self.smaller_modes)
-        few = [needs for needs in modes if held is None or needs.sets <= held] or modes[-1:]
-        fitting = (needs for needs in few if needs.memory <= room)
-        chosen = next(fitting, min(few, key=lambda needs: needs.memory))
-        if chosen.mode is self.mode:
-            return self
-        scratch = max(chosen.mode.filed * self.bitmap, _proof_bytes(self.material))
-        mode, memory, sets = chosen
-        return replace(self, mode=mode, memory=memory, sets=sets, scratch=scratch)
+        return _first_fitting(self.modes(held), room)
+
+    def among(self, workers: int, room: int, held: int | None = None) -> "Estimate":
+        """Returns the estimate for workers that divide so much memory: in the first mode of which
+        each has room for as much as one alone needs, or else in one for a single worker.
+        """
+        shared = self.in_room(room // workers, held)
+        if shared.memory > room // workers and self.smaller_modes:
+            return _first_fitting(self.modes(held)[1:] or self.modes(held), room)
+        return shared if shared.mode is self.mode else replace(shared, workers=workers)
+
+    def _in_mode(self, needs: "ModeNeeds") -> "Estimate":
+        scratch = max(needs.mode.filed * self.bitmap, proof_bytes(self.material))
+        return replace(
+            self,
+            mode=needs.mode,
+            memory=needs.memory,
+            sets=needs.sets,
+            scratch=scratch,
+            fixed=needs.fixed,
+        )
+
+
+def _first_fitting(modes: Sequence[Estimate], room: int) -> Estimate:
+    fitting = (each for each in modes if each.memory <= room)
+    return next(fitting, min(modes, key=lambda each: each.memory))
 
 
 class ModeNeeds(NamedTuple):
-    """The memory of a mode, and the bytes of sets that are part of it."""
+    """The memory of a mode, the bytes of sets that are part of it, and what is left without the
+    open sets that it holds.
+    """
 
     mode: SetsMode
     memory: int
     sets: int
+    fixed: int
 
 
 def estimate(material: Material, threads: int, metric: Metric = Metric.DTC) -> Estimate:
@@ -97,8 +127,9 @@ def estimate(material: Material, threads: int, metric: Metric = Metric.DTC) -> E
         return BASE + scratch + max(sets + exits, painting)
 
     def needs(mode: SetsMode) -> ModeNeeds:
-        held = _held(mode, index, threads, metric)
-        return ModeNeeds(mode, memory(held, exits * WALK // index.partitions), held)
+        held, read = _held(mode, index, threads, metric), exits * WALK // index.partitions
+        fixed = memory(held - mode.held * index.set_bytes, read)
+        return ModeNeeds(mode, memory(held, read), held, fixed)
 
     return Estimate(
         material,
@@ -127,7 +158,7 @@ def _held(mode: SetsMode, index: Index, threads: int, metric: Metric) -> int:
     return mode.held * index.set_bytes + walked * a_set + marks
 
 
-def _proof_bytes(material: Material) -> int:
+def proof_bytes(material: Material) -> int:
     """The values of a walk, and of each smaller table twice, a byte each."""
     index = index_of(material)
     return WALK * index.slots + 2 * index.axes * index.size // 64
@@ -198,9 +229,13 @@ def level_memory(material: Material, level: Index, metric: Metric) -> tuple[int,
 
 def memory_of(whole: Estimate, metric: Metric) -> tuple[int, int, int]:
     """Returns the bytes of a worker: fixed, for each partition of its own, and for each copy; with
-    what it keeps on a cluster for a worker that takes over.
+    what it keeps on a cluster for a worker that takes over.  One that holds fewer sets has copies
+    of open_w alone, and keeps nothing for others.
     """
     partitions = index_of(whole.material).partitions
+    if whole.mode is not SetsMode.ALL:
+        a_set, held = whole.bitmap // partitions, whole.mode.held
+        return whole.fixed, held * a_set, min(1, held) * a_set
     a_set = (whole.bitmap + whole.bitmap // 512) // partitions
     own, undo = metric.bitmaps.own * a_set, a_set // UNDO
     return (

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -19,7 +20,7 @@ from full_disks import in_a_namespace, needs_mounts
 from kingpair.coordinator.execute.build import build
 from kingpair.coordinator.execute.request import BuildRequest
 from kingpair.coordinator.journal.rows import Row
-from kingpair.coordinator.machine.records import PassCommitted
+from kingpair.coordinator.machine.records import Assigned, PassCommitted
 from kingpair.coordinator.plan.build_spec import BuildSpec
 from kingpair.coordinator.plan.estimate import estimate
 from kingpair.workers.errors import CannotBuild
@@ -33,7 +34,11 @@ KQVKR = Material.parse("KQvKR")
 
 
 def built_on_disk(
-    out: Path, scratch: Path, held: int = 0, harm: Callable[[], object] | None = None
+    out: Path,
+    scratch: Path,
+    held: int = 0,
+    harm: Callable[[], object] | None = None,
+    workers: int = 1,
 ) -> list[int]:
     """Builds with so many bytes of sets in memory.  Returns the passes of the stronger side that
     were committed; after pass 5 of KQvKR something happens to the directory.
@@ -42,13 +47,16 @@ def built_on_disk(
 
     def listen(row: Row) -> None:
         record = row.record
+        if isinstance(record, Assigned) and record.domain == "KQvKR.dtc":
+            assert len(record.shares) == workers
         if isinstance(record, PassCommitted) and record.domain == "KQvKR.dtc":
             if record.winner == STRONGER:
                 passes.append(int(record.depth))
             if harm is not None and passes[-1:] == [5] and record.winner == STRONGER:
                 harm()
 
-    build(BuildRequest(BuildSpec((KQVKR,)), out, threads=2, held=held, scratch=scratch), listen)
+    request = BuildRequest(BuildSpec((KQVKR,)), out, threads=2, workers=workers, grain=1)
+    build(replace(request, held=held, scratch=scratch), listen)
     return passes
 
 
@@ -68,6 +76,16 @@ def test_a_table_has_the_same_bytes_in_each_mode(
     assert files(tmp_path / "out") == finished(tables)
     made = mode is not SetsMode.ALL
     assert list(tmp_path.glob("scratch")) == [tmp_path / "scratch"] * made
+    assert list(tmp_path.glob("scratch/*")) == []
+
+
+@pytest.mark.parametrize("mode", [SetsMode.TWO, SetsMode.ONE, SetsMode.WALKS])
+@pytest.mark.parametrize("workers", [2, 3])
+def test_several_workers_make_the_same_bytes_in_each_mode(
+    workers: int, mode: SetsMode, tables: Path, tmp_path: Path
+) -> None:
+    built_on_disk(tmp_path / "out", tmp_path / "scratch", held_in(mode), workers=workers)
+    assert files(tmp_path / "out") == finished(tables)
     assert list(tmp_path.glob("scratch/*")) == []
 
 
@@ -127,12 +145,15 @@ def test_an_error_of_the_scratch_disk_costs_no_committed_pass(tables: Path, tmp_
     assert files(out) == finished(tables)
 
 
-@pytest.mark.parametrize("mode", [SetsMode.TWO, SetsMode.ONE, SetsMode.WALKS])
+@pytest.mark.parametrize(
+    ("mode", "workers"),
+    [(SetsMode.TWO, 1), (SetsMode.ONE, 1), (SetsMode.WALKS, 1), (SetsMode.WALKS, 2)],
+)
 def test_a_build_that_is_killed_at_twenty_moments_makes_the_same_bytes(
-    mode: SetsMode, tables: Path, tmp_path: Path
+    mode: SetsMode, workers: int, tables: Path, tmp_path: Path
 ) -> None:
     scratch, out, drawn = tmp_path / "scratch", tmp_path / "out", Random(20)
-    command = scratch_build.command(out, scratch, "KQvKR", held_in(mode))
+    command = scratch_build.command(out, scratch, "KQvKR", held_in(mode), workers)
     for _ in range(20):
         # A run has begun anew by event 4, and commits a pass or two more before it dies.
         moment = drawn.randint(1, 8)

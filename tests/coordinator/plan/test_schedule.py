@@ -150,7 +150,7 @@ def test_a_small_domain_is_spread_over_as_many_nodes_as_were_asked_for() -> None
 
 
 def test_a_domain_whose_sets_are_on_disk_is_not_spread() -> None:
-    driven = Driven(plan(domain(mode=SetsMode.WALKS), spread=2), *nodes(2))
+    driven = Driven(plan(domain(mode=SetsMode.WALKS, alone=True), spread=2), *nodes(2))
     (assigned,) = of(Assigned, driven.heard)
     assert len(assigned.shares) == 1
 

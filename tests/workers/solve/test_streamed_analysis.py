@@ -11,7 +11,7 @@ from building import built
 from full_disks import files_end_at
 from shared_tables import proved, unproved
 
-from kingpair.coordinator.execute.room import check_memory, memory_room
+from kingpair.coordinator.execute.room import check_memory, memory_room, scratch_bytes
 from kingpair.coordinator.plan.estimate import estimate
 from kingpair.workers.errors import CannotBuild
 from kingpair.workers.game.chess.material import Material
@@ -228,7 +228,7 @@ def test_the_first_mode_that_fits_in_memory_is_planned() -> None:
     assert needs.streamed < needs.memory // 4
     (held,) = check_memory([needs], memory_room(needs.memory))
     assert held.mode is SetsMode.ALL
-    for mode, memory, sets in needs.smaller_modes:
+    for mode, memory, sets, _ in needs.smaller_modes:
         (found,) = check_memory([needs], memory_room(memory))
         assert (found.mode, found.memory, found.sets) == (mode, memory, sets)
         assert found.scratch >= mode.filed * needs.bitmap
@@ -236,6 +236,20 @@ def test_the_first_mode_that_fits_in_memory_is_planned() -> None:
         held = found
     with pytest.raises(CannotBuild, match=r"KRBvKBN needs .* of memory, .* the cap given by"):
         check_memory([needs], memory_room(needs.streamed - 1))
+
+
+def test_workers_that_divide_the_memory_keep_sets_on_disk_until_one_alone_has_room() -> None:
+    needs = estimate(Material.parse("KRBvKBN"), 2)
+    for mode, memory, _, _ in needs.smaller_modes:
+        (found,) = check_memory([needs], memory_room(3 * memory), workers=3)
+        assert (found.mode, found.memory, found.workers) == (mode, memory, 3)
+        assert scratch_bytes(found) >= mode.filed * needs.bitmap
+    least = min(each.memory for each in needs.smaller_modes)
+    (found,) = check_memory([needs], memory_room(2 * least - 1), workers=2)
+    assert found.workers == 1
+    assert least <= found.memory < 2 * least
+    with pytest.raises(CannotBuild, match=r"KRBvKBN needs .* of memory"):
+        check_memory([needs], memory_room(least - 1), workers=2)
 
 
 @pytest.mark.slow
