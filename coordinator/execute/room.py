@@ -5,9 +5,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from kingpair.coordinator.execute.planning import needs_on
 from kingpair.coordinator.machine.placement import NodeFit, fit_on
 from kingpair.coordinator.plan.amounts import amount
-from kingpair.coordinator.plan.closure import domains_for, layouts
+from kingpair.coordinator.plan.closure import domains_for, in_mode, layout
 from kingpair.coordinator.plan.domains import BuildPlan, Node, Policy
 from kingpair.coordinator.plan.estimate import Estimate, proof_bytes
 from kingpair.coordinator.plan.sharing import Sharing
@@ -37,7 +38,7 @@ def check_nodes(plan: BuildPlan, nodes: Sequence[Node]) -> None:
 def rooms(
     materials: Iterable[Material], metric: Metric, nodes: Sequence[Node]
 ) -> dict[Material, NodeFit]:
-    """Returns the fit of each material on the nodes of a cluster."""
+    """Returns the fit of each material on the nodes of a cluster, in the mode of a build."""
     return {
         material: max(
             fits(TableKey(material, metric), nodes),
@@ -47,13 +48,11 @@ def rooms(
     }
 
 
-def fits(table: TableKey, nodes: Sequence[Node]) -> list[NodeFit]:
+def fits(key: TableKey, nodes: Sequence[Node]) -> list[NodeFit]:
     """Returns the fit of each domain of a table; with pawns the last one joins and proves it."""
-    cores = max(node.cores for node in nodes)
-    return [
-        fit_on(domain, layouts({domain.layout})[domain.layout], Policy(), nodes)
-        for domain in domains_for(table, cores)
-    ]
+    cores, needs = max(node.cores for node in nodes), needs_on(nodes, key, Policy())
+    domains = (in_mode(domain, needs, key.metric) for domain in domains_for(key, cores))
+    return [fit_on(domain, layout(domain.layout), Policy(), nodes) for domain in domains]
 
 
 class MemoryRoom(NamedTuple):

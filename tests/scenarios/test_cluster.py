@@ -47,10 +47,11 @@ def clustered(
     *harms: str,
     status: int = 0,
     domain: str = "KQvKR.dtc",
+    **settings: str,
 ) -> dict[str, str]:
     """Returns what was noticed in each build, without Ray's own lines."""
     words = str(out), str(workers), domain, *harms
-    lines = lines_of(home, "harmed_cluster.py", *words, status=status)
+    lines = lines_of(home, "harmed_cluster.py", *words, status=status, settings=settings)
     built = [line.split() for line in lines if line.startswith("built ")]
     return {name: noticed for _, name, noticed, _ in built}
 
@@ -125,6 +126,24 @@ def _files_are_equal(tmp_path: Path) -> bool:
 
 def _is(record: Record, kind: type[Assigned | TableVerified], domain: str) -> bool:
     return isinstance(record, kind) and record.domain == domain
+
+
+@needs_cluster
+@pytest.mark.slow
+def test_workers_that_keep_sets_on_disk_die_and_do_not_change_the_bytes(
+    tables: Path, tmp_path: Path
+) -> None:
+    out, harms = tmp_path / "out", ("kill", "Prepare", "kill", "Lose", "all", "Win", "all", "Paint")
+    seen = clustered(tmp_path, out, 2, *harms, HELD="0")
+    assert list(seen) == ["kill.Prepare", "kill.Lose", "all.Win", "all.Paint"]
+    for name, noticed in seen.items():
+        assert "death" in noticed, name
+        assert tables_of(out / name) == wanted(tables), name
+        with Journal(out / name / JOURNAL) as journal:
+            (submitted,) = journal.builds()
+            records = [entry.record for entry in journal.history(submitted.name)]
+        teams = [r for r in records if isinstance(r, Assigned) and r.domain == "KQvKR.dtc"]
+        assert {len(team.shares) for team in teams} == {2}
 
 
 @needs_cluster

@@ -25,7 +25,7 @@ def test_a_cluster_that_is_too_small_is_told_and_not_begun_with(tmp_path: Path) 
     done = on_loopback(tmp_path, "sh", "-c", script)
     assert done.returncode == 5, done.stderr[-2000:]
     last = [line.split() for line in done.stdout.splitlines() if line.startswith("KRBvKBN")][-1]
-    assert last[:4] == ["KRBvKBN", "1", "4.5", "GiB"]
+    assert last[:4] == ["KRBvKBN", "1", "774.0", "MiB"]
     assert "too small for KRBvKBN." in done.stdout
     (refused,) = [line for line in done.stderr.splitlines() if line.startswith("kingpair: ")]
     assert re.search("KRBvKBN.dtc needs .* of memory on a node, the largest has", refused)

@@ -6,7 +6,8 @@ The material of the domain is built.
 HARM is `kill`, `two`, `all` (kills so many), `stop` (one, for longer than it may be silent) or
 `end` (kills the coordinator); TASK is the kind of call that a worker of it has been given.  Each
 build has a directory below OUT, named HARM.TASK or `none`; a line is printed for each: `built`, its
-name, what was noticed, seconds.  To be run where only loopback is, among no processes but its own.
+name, what was noticed, seconds.  HELD in the environment is how many bytes of sets workers hold at
+most: 0 for all of them on disk.  To be run where only loopback is, among no processes but its own.
 """
 
 import os
@@ -30,6 +31,7 @@ from kingpair.workers.table.key import DomainKey
 
 LIFE_SECONDS = 3.0
 HARMED = {"two": 2, "all": 100, "end": 0}  # processes, else one
+HELD = int(os.environ["HELD"]) if "HELD" in os.environ else None
 DEPTH = 5  # of the pass in which harm is done
 
 
@@ -111,7 +113,7 @@ def run(out: Path, workers: int, domain: str, harm: str = "", kind: str = "") ->
     start, table = time.monotonic(), DomainKey.parse(domain).table
     spec = BuildSpec((table.material,), (table.metric,))
     build(
-        BuildRequest(spec, out, workers=workers, grain=1),
+        BuildRequest(spec, out, workers=workers, grain=1, held=HELD),
         lambda event: None,
         open_executor,
     )

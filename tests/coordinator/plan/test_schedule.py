@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from driven import WIDE, Driven, domain, nodes, of, plan
 
+from kingpair.coordinator.execute.planning import needs_on
 from kingpair.coordinator.execute.room import check_nodes
 from kingpair.coordinator.machine.commands import AwaitNodes, Lose, Prepare, Seal, Win
 from kingpair.coordinator.machine.events import (
@@ -17,10 +18,12 @@ from kingpair.coordinator.machine.events import (
 from kingpair.coordinator.machine.placement import NodeFit, fit_on
 from kingpair.coordinator.machine.records import Assigned, NodesLacking, NodesPassedOver
 from kingpair.coordinator.machine.state import State
-from kingpair.coordinator.plan.closure import domain_for
+from kingpair.coordinator.plan.closure import domain_for, in_mode, layout
 from kingpair.coordinator.plan.cut import cut, halo, links_cut
-from kingpair.coordinator.plan.domains import DomainPlan, Layout, LoggedSpan, Node
+from kingpair.coordinator.plan.domains import DomainPlan, Layout, LoggedSpan, Node, Policy
 from kingpair.workers.errors import CannotBuild
+from kingpair.workers.game.chess.material import Material
+from kingpair.workers.game.metric import Metric
 from kingpair.workers.index.king_pairs import TURNED
 from kingpair.workers.number_types import SIDES, Partition
 from kingpair.workers.solve.sets_mode import SetsMode
@@ -149,7 +152,25 @@ def test_a_small_domain_is_spread_over_as_many_nodes_as_were_asked_for() -> None
         assert len(assigned.shares) == workers
 
 
-def test_a_domain_whose_sets_are_on_disk_is_not_spread() -> None:
+@pytest.mark.parametrize(
+    ("memory", "mode"),
+    [(4.5, SetsMode.ALL), (3.3, SetsMode.TWO), (1.4, SetsMode.ONE), (1, SetsMode.WALKS)],
+)
+def test_nodes_too_small_for_all_sets_of_their_shares_keep_some_on_disk(
+    memory: float, mode: SetsMode
+) -> None:
+    key = TableKey(Material.parse("KRBvKBN"), Metric.DTC)
+    there = nodes(3, cores=1, memory=int(memory * (1 << 30)))
+    needs = needs_on(there, key, Policy())
+    assert needs.mode is mode
+    found = in_mode(domain_for(key, 1), needs, key.metric)
+    fit = fit_on(found, layout(found.layout), Policy(), there)
+    assert (fit.workers, fit.short) == (3, 0)
+    largest = needs_on(there, key, Policy(), held=0)
+    assert largest.mode is SetsMode.WALKS
+
+
+def test_a_domain_that_one_worker_alone_has_memory_for_is_not_spread() -> None:
     driven = Driven(plan(domain(mode=SetsMode.WALKS, alone=True), spread=2), *nodes(2))
     (assigned,) = of(Assigned, driven.heard)
     assert len(assigned.shares) == 1
