@@ -54,9 +54,11 @@ from kingpair.workers.exporter import Exporter
 from kingpair.workers.index.material_index import index_of
 from kingpair.workers.level import LevelWorker, LowerLevel, TableJoiner
 from kingpair.workers.passlog.log import PassResult
+from kingpair.workers.sets.memory import named_scratch_errors
 from kingpair.workers.sets.threads import Threads
 from kingpair.workers.solve.frontiers import PackedFrontier, StepResult
 from kingpair.workers.solve.open_sets import TakeoverPool
+from kingpair.workers.solve.sets_mode import SetsMode
 from kingpair.workers.table.key import DomainKey
 from kingpair.workers.table.table_store import TableStore
 from kingpair.workers.worker import Worker
@@ -83,6 +85,10 @@ def created(
         return Exporter(key, 0, call.incarnation, *shared)
     if key.material.has_pawns:
         return TableJoiner(key, _lower_levels(task), call.incarnation, *shared)
+    scratch = None if site.scratch is None else Path(site.scratch)
+    if scratch is not None and task.mode is not SetsMode.ALL:
+        with named_scratch_errors(scratch):  # on a node that never had any
+            scratch.mkdir(parents=True, exist_ok=True)
     return Worker(
         key,
         task.owners,
@@ -91,7 +97,7 @@ def created(
         *shared,
         takeover_pool if index_of(key.material).set_bytes >= site.least_shared else None,
         task.mode,
-        None if site.scratch is None else Path(site.scratch),
+        scratch,
     )
 
 

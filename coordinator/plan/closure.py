@@ -167,8 +167,8 @@ def in_mode(domain: DomainPlan, needs: Estimate, metric: Metric) -> DomainPlan:
     """The domain of a table with as few sets in memory as an estimate says."""
     if needs.mode is SetsMode.ALL:
         return domain
-    fixed, own, copy = memory_of(needs, metric)
     alone = needs.workers == 1
+    fixed, own, copy = (needs.memory, 0, 0) if alone else memory_of(needs, metric)
     return replace(domain, base=fixed, held=own, copied=copy, mode=needs.mode, alone=alone)
 
 

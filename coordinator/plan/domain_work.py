@@ -24,12 +24,14 @@ from kingpair.workers.index.king_pairs import TURNED
 from kingpair.workers.index.material_index import index_of
 from kingpair.workers.index.walk_parts import WALKS
 from kingpair.workers.number_types import Side, opponent
+from kingpair.workers.solve.sets_mode import SetsMode
 
 UNIT_SLOTS = 512
 NEAR_AXES = 3
 STEPS = 2  # of a pass, in each of which all workers are asked and waited for
 TABLE_DENSITY = 0.093  # bytes a value, the mean of the pawnless tables of five men (conversion)
 STREAM = 2.5e-10  # seconds of a core for a byte of a set that is read from a disk or written
+COPIES_MOVED = 2  # a copy of open_w is read and written in a pass
 NARROW = 126  # the longest distance of which a value is a byte in a proof
 
 
@@ -91,9 +93,19 @@ class DomainWork(NamedTuple):
         seconds = smaller * c.exit / self.cluster.cores + opened
         return Part("opening", seconds, self.workers * smaller * TABLE_DENSITY)
 
-    def moving(self, moved: int) -> float:
-        """The seconds in which so many bytes of sets are read from a disk or written to it."""
-        return moved * (STREAM / self.cluster.cores + 1 / self.cluster.store)
+    def moving(self, mode: SetsMode, a_set: int) -> float:
+        """The seconds in which a pass reads and writes the sets that lie in files: each worker its
+        own, and the copies of open_w that `lose` reads; on disks of the nodes, or in the store.
+        """
+        per_set, share = mode.read + mode.written, self.share
+        copies = COPIES_MOVED * (mode.held == 0)
+        copied = [max(counts) for counts in zip(*share.read, strict=True)]
+        most = a_set * (per_set * share.own + copies * copied[0]) / len(TURNED)
+        every = a_set * (per_set + copies * copied[1] / len(TURNED))
+        disk = self.cluster.disk
+        return most * STREAM / self.cluster.cores + (
+            most / disk if disk else every / self.cluster.store
+        )
 
     def a_pass(self, winner: Side, found: PassShares) -> PassForecast:
         c, read = self.constants, self.share.read

@@ -8,8 +8,8 @@
                  what its part of the proof holds, if that is more
     domain     = opening + passes + painting + joining + proof (domain_work.py)
 
-A single machine on which a domain does not fit holds fewer of its sets (solve/sets_mode.py): then a
-pass takes longer by the sets that it reads and writes at most.
+Machines on which a domain does not fit hold fewer of its sets (solve/sets_mode.py): then a pass
+takes longer by the sets that it reads and writes at most, and by the copies of them.
 
 The findings are a guess (pass_statistics.py); the rest is a calculation: from the cut of the graph
 of partitions that a build makes, the memory that its workers reserve, and constants that
@@ -88,8 +88,7 @@ def predict(
     workers: int | None = None,
 ) -> Prediction:
     """Predicts a domain on a cluster of its own, or in the hands of so many workers."""
-    if workers is None:
-        workers = _workers(material, metric, cluster)
+    needs, workers = _shared(material, metric, cluster, workers)
     deepest = DEEPEST[metric][material.men] if passes is None else passes
     work = DomainWork(material, cluster, constants, Sharing.of(workers))
     analyses = [
@@ -97,55 +96,70 @@ def predict(
         for winner in winners_of(material)
     ]
     found = [(winner, each) for winner, shares in analyses for each in shares]
-    whole = estimate(material, cluster.cores, metric)
-    needed = max(_memory(material, metric, cluster, workers), BASE + work.proof_memory(deepest))
-    alone = _alone(whole, needed, cluster)
-    moving = work.moving((alone.mode.read + alone.mode.written) * whole.bitmap)
+    needed = _memory(needs, metric, workers)
+    if needs.mode is SetsMode.ALL:
+        needed = max(needed, BASE + work.proof_memory(deepest))
+        if cluster.nodes == 1 and needed > cluster.offered >= needs.streamed:
+            needs = needs.modes(needs.sets - 1)[0].in_room(cluster.offered)
+            needed = _memory(needs, metric, workers)
+    moving = work.moving(needs.mode, needs.bitmap)
     forecasts = tuple(work.a_pass(*each).longer(moving) for each in found)
-    log = min(whole.log, sum(work.log(each) for _, each in found))
+    log = min(needs.log, sum(work.log(each) for _, each in found))
     solving = work.passes(forecasts, log)
     parts = work.opening(len(analyses)), solving, work.painting(log), work.joining(), work.proof()
     return Prediction(
         material,
         metric,
         workers,
-        needed if alone is whole else alone.memory,
+        needed,
         cluster.offered,
         forecasts,
         parts,
         cluster.store,
-        table=whole.table,
-        log=whole.log,
-        mode=alone.mode,
+        table=needs.table,
+        log=needs.log,
+        mode=needs.mode,
     )
 
 
-def _alone(whole: Estimate, needed: int, cluster: Cluster) -> Estimate:
-    """The estimate with fewer sets in memory, if a single machine can hold those and not all."""
-    fewer = whole.in_room(cluster.offered)
-    fits = needed > cluster.offered >= fewer.memory
-    return fewer if cluster.nodes == 1 and fits else whole
+def _shared(
+    material: Material, metric: Metric, cluster: Cluster, workers: int | None
+) -> tuple[Estimate, int]:
+    """The estimate in the first mode that fits, and the workers that share it if it is not said."""
+    whole = estimate(material, cluster.cores, metric)
+    for needs in whole.modes():
+        count = _workers(needs, metric, cluster) if workers is None else workers
+        if count is not None and _memory(needs, metric, count) <= cluster.offered:
+            return needs, count
+    return whole, workers or min(cluster.nodes, len(TURNED))
 
 
-def _workers(material: Material, metric: Metric, cluster: Cluster) -> int:
-    """As many workers as the domain deserves, or more if their memory does not suffice."""
-    most = min(cluster.nodes, len(TURNED))
-    pays = Policy().deserved(estimate(material, 1, metric).bitmap, cluster.cores)
-    deserved = min(pays, most)
-    alone = _memory(material, metric, cluster, 1)
-    if deserved == 1 and (alone <= cluster.offered or most == 1):
+def _deserved(whole: Estimate, cluster: Cluster) -> int:
+    """The workers that pay, of those that there are."""
+    pays = Policy().deserved(whole.bitmap, cluster.cores)
+    return min(pays, cluster.nodes, len(TURNED))
+
+
+def _workers(needs: Estimate, metric: Metric, cluster: Cluster) -> int | None:
+    """As many workers as the domain deserves, or more if their memory does not suffice; None if all
+    are too few.
+    """
+    most, deserved = min(cluster.nodes, len(TURNED)), _deserved(needs, cluster)
+    if deserved == 1 and _memory(needs, metric, 1) <= cluster.offered:
         return 1
-    fixed, own, _ = memory_of(estimate(material, cluster.cores, metric), metric)
+    fixed, own, _ = memory_of(needs, metric)
     for count in range(max(2, deserved), most + 1):
         if fixed + own * -(-len(TURNED) // count) > cluster.offered:
             continue  # its own partitions alone are too many
-        if _memory(material, metric, cluster, count) <= cluster.offered:
+        if _memory(needs, metric, count) <= cluster.offered:
             return count
-    return most
+    return None
 
 
-def _memory(material: Material, metric: Metric, cluster: Cluster, workers: int) -> int:
+def _memory(needs: Estimate, metric: Metric, workers: int) -> int:
     """The memory of the largest share, by `memory_of`."""
-    fixed, own, copied = memory_of(estimate(material, cluster.cores, metric), metric)
+    if workers == 1 and needs.mode is not SetsMode.ALL:
+        return needs.memory
+    fixed, own, copied = memory_of(needs, metric)
     shares = Sharing.of(workers).each
     return fixed + max(own * mine + copied * around for mine, around in shares)

@@ -182,6 +182,19 @@ def test_a_machine_that_is_too_small_for_seven_men_keeps_sets_on_disk() -> None:
     assert passed == pytest.approx(longer * len(small.passes))
 
 
+def test_small_nodes_that_share_seven_men_move_their_own_sets_and_copies() -> None:
+    one, two, many = (
+        predicted("KRBNvKQN", Cluster(nodes, 4, 32 << 30, 1.25e9, 2e9, disk=1e9))
+        for nodes in (1, 2, 16)
+    )
+    assert {found.mode for found in (one, two, many)} == {SetsMode.WALKS}
+    assert [found.workers for found in (one, two, many)] == [1, 2, 16]
+    assert one.memory == two.memory == many.memory <= 32 << 30
+    slowest = [found.passes[0].seconds for found in (one, two, many)]
+    assert slowest[0] / 2 < slowest[1] < slowest[0] / 1.4
+    assert slowest[0] / 16 < slowest[2] < slowest[0] / 5
+
+
 @pytest.mark.slow
 def test_the_document_shows_what_the_command_prints() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
