@@ -11,7 +11,7 @@ A worker alone reads from its own memory what it has written, if that fits; seve
 store.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kingpair.coordinator.plan.cluster import Cluster, Constants
@@ -85,6 +85,11 @@ class DomainWork(NamedTuple):
     @property
     def workers(self) -> int:
         return self.share.workers
+
+    def parts(self, winners: int, passes: Sequence[PassForecast], log: float) -> tuple[Part, ...]:
+        """All parts, in their order."""
+        solving, painting = self.passes(passes, log), self.painting(log)
+        return self.opening(winners), solving, painting, self.joining(), self.proof()
 
     def opening(self, winners: int) -> Part:
         """Every worker reads all of the smaller tables; each opens its own partitions."""

@@ -105,8 +105,7 @@ def predict(
     moving = work.moving(needs.mode, needs.bitmap)
     forecasts = tuple(work.a_pass(*each).longer(moving) for each in found)
     log = min(needs.log, sum(work.log(each) for _, each in found))
-    solving = work.passes(forecasts, log)
-    parts = work.opening(len(analyses)), solving, work.painting(log), work.joining(), work.proof()
+    parts = work.parts(len(analyses), forecasts, log)
     return Prediction(
         material,
         metric,
