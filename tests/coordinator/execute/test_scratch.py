@@ -118,17 +118,22 @@ def test_a_scratch_directory_that_fills_up_can_be_given_room(tables: Path, tmp_p
     assert files(out) == finished(tables)
 
 
+@pytest.mark.parametrize("workers", [1, 2])
 def test_a_scratch_directory_that_vanishes_costs_no_committed_pass(
-    tables: Path, tmp_path: Path
+    workers: int, tables: Path, tmp_path: Path
 ) -> None:
     scratch, out = tmp_path / "scratch", tmp_path / "out"
     with pytest.raises(CannotBuild, match=f"^cannot keep sets in {scratch}: No such file .*"):
-        built_on_disk(out, scratch, harm=lambda: shutil.rmtree(scratch))
-    assert built_on_disk(out, scratch) == []  # the stronger side's analysis was over
+        built_on_disk(out, scratch, harm=lambda: shutil.rmtree(scratch), workers=workers)
+    # The stronger side's analysis was over.
+    assert built_on_disk(out, scratch, workers=workers) == []
     assert files(out) == finished(tables)
 
 
-def test_an_error_of_the_scratch_disk_costs_no_committed_pass(tables: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_error_of_the_scratch_disk_costs_no_committed_pass(
+    workers: int, tables: Path, tmp_path: Path
+) -> None:
     scratch, out = tmp_path / "scratch", tmp_path / "out"
 
     def break_disk() -> None:
@@ -140,8 +145,8 @@ def test_an_error_of_the_scratch_disk_costs_no_committed_pass(tables: Path, tmp_
         os.close(broken)
 
     with pytest.raises(CannotBuild, match=f"^cannot keep sets in {scratch}: Input/output error"):
-        built_on_disk(out, scratch, harm=break_disk)
-    assert built_on_disk(out, scratch)[0] > 5
+        built_on_disk(out, scratch, harm=break_disk, workers=workers)
+    assert built_on_disk(out, scratch, workers=workers)[0] > 5
     assert files(out) == finished(tables)
 
 
