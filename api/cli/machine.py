@@ -188,6 +188,18 @@ Held = Annotated[
 ]
 
 
+WalkOf = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MATERIAL",
+        help="Passes of a part of one walk with sets in files, beside what the model has for them.",
+    ),
+]
+Partitions = Annotated[
+    int, typer.Option(min=1, max=58, help="With --walk: so many partitions of it.")
+]
+
+
 def bench(
     context: typer.Context,
     quick: Quick = False,
@@ -199,6 +211,9 @@ def bench(
     service: Service = False,
     minutes: Minutes = 0.5,
     tables: ServedTables = None,
+    walk: WalkOf = None,
+    partitions: Partitions = 58,
+    scratch: Scratch = None,
     as_json: AsJson = False,
     level: Level = None,
 ) -> None:
@@ -214,12 +229,15 @@ def bench(
       kingpair bench --constants --full --json > here.json
       kingpair bench --service --minutes 10
       kingpair bench --service --tables /data/tables
+      kingpair bench --walk KRBvKBN --scratch /data/scratch
     """
     from kingpair.api.bench import report
 
     arguments.settings(context, level=level)
     if signature:
         _bench_signature(as_json, pawns, None if held is None else arguments.size_of(held))
+    elif walk is not None:
+        _bench_walk(walk, partitions, scratch or Path(), as_json)
     elif constants:
         say(*report.constants_report(full), as_json)
     elif service:
@@ -228,6 +246,17 @@ def bench(
         say(map(report.figure_text, figures), listed, as_json)
     else:
         say(report.text(quick, full), report.measured(quick, full) if as_json else None, as_json)
+
+
+def _bench_walk(name: str, partitions: int, scratch: Path, as_json: bool) -> None:
+    """Prints the passes of a part of a walk whose sets lie in a directory, here if none is said."""
+    from kingpair.api.bench.walk_pass import json_of, passes_of_part, text_of
+    from kingpair.workers.game.chess.material import Material
+    from kingpair.workers.limits import usable_cores
+
+    material = Material.parse(name)
+    passes = list(passes_of_part(material, partitions, scratch, usable_cores()))
+    say(text_of(passes), [json_of(one) for one in passes], as_json)
 
 
 def _bench_signature(as_json: bool, pawns: bool, held: int | None) -> None:
