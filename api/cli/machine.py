@@ -223,11 +223,7 @@ def bench(
 
     \b
     Examples:
-      kingpair bench --quick
-      kingpair bench --level v3 --json
       kingpair bench --signature --pawns
-      kingpair bench --constants --full --json > here.json
-      kingpair bench --service --minutes 10
       kingpair bench --service --tables /data/tables
       kingpair bench --walk KRBvKBN --scratch /data/scratch
     """
@@ -241,11 +237,18 @@ def bench(
     elif constants:
         say(*report.constants_report(full), as_json)
     elif service:
-        figures = report.service_figures(minutes, tables)
-        listed = [report.figure_json(figure) for figure in figures] if as_json else None
-        say(map(report.figure_text, figures), listed, as_json)
+        _bench_service(minutes, tables, as_json)
     else:
         say(report.text(quick, full), report.measured(quick, full) if as_json else None, as_json)
+
+
+def _bench_service(minutes: float, tables: Path | None, as_json: bool) -> None:
+    """Prints each figure of a service as soon as it is measured."""
+    from kingpair.api.bench import report
+
+    figures = report.service_figures(minutes, tables)
+    listed = [report.figure_json(figure) for figure in figures] if as_json else None
+    say(map(report.figure_text, figures), listed, as_json)
 
 
 def _bench_walk(name: str, partitions: int, scratch: Path, as_json: bool) -> None:
