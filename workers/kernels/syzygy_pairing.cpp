@@ -4,11 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <new>
-
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
 
 namespace kingpair::syzygy {
 
@@ -18,61 +13,22 @@ constexpr size_t PAIRS_A_ROUND = 250;
 constexpr uint32_t VALUES_A_SYMBOL = 256;
 constexpr size_t ROOM = 3;  // a run becomes pairs in it, what is left, and a pair with the next
 
-constexpr size_t HUGE_PAGE = size_t{1} << 21;
-constexpr size_t MANY_RUNS = size_t{1} << 20;
-
-#ifdef __linux__
-void ask_for_huge_pages(void* memory, size_t bytes) {
-    const auto begin = (reinterpret_cast<uintptr_t>(memory) + 4095) & ~uintptr_t{4095};
-    const auto end = (reinterpret_cast<uintptr_t>(memory) + bytes) & ~uintptr_t{4095};
-    if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
-}
-#endif
-
 constexpr uint32_t PLUS = 1, MINUS = ~uint32_t{0};  // counts are modulo a power of two
 
 }  // namespace
 
-void RunBuffer::clear(size_t room) {
-    if (room > room_ || !runs_) {
-        const size_t bytes = (room + 1) * sizeof(Run), align = bytes < HUGE_PAGE ? 64 : HUGE_PAGE;
-        room_ = room;
-        runs_.reset(static_cast<Run*>(std::aligned_alloc(align, (bytes + align - 1) / align * align)));
-        if (!runs_) throw std::bad_alloc();
-#ifdef __linux__
-        if (align == HUGE_PAGE) ask_for_huge_pages(runs_.get(), bytes);
-#endif
-    }
-    size_ = 0;
-}
-
 Pairing::Pairing(std::span<const uint16_t> values, int symbols, PairingRoom& room)
-    : most_(static_cast<size_t>(symbols)), room_(room), sequence_(room.sequence), replaced_(room.replaced) {
+    : most_(static_cast<size_t>(symbols)), sequence_(room.sequence), replaced_(room.replaced) {
     read_runs(values);
     number_symbols();
     most_ += limits_.size();
-    find_room();
+    pairs_ = room.zeros(most_ * most_);
     frequency_.resize(most_);
     row_.resize(most_);
 }
 
 Pairing::~Pairing() {
     for (const uint32_t at : listed_) pairs_[at] = 0;  // for the next one
-}
-
-void Pairing::find_room() {
-    const size_t wanted = most_ * most_;
-    if (wanted > room_.pairs_size) {
-        room_.pairs_size = 0;
-        room_.pairs.reset(static_cast<uint32_t*>(std::calloc(wanted, sizeof(uint32_t))));
-        if (!room_.pairs) throw std::bad_alloc();
-        room_.pairs_size = wanted;
-#ifdef __linux__
-        // A small sub-table touches few of these pages.
-        if (sequence_.size() > MANY_RUNS) ask_for_huge_pages(room_.pairs.get(), wanted * sizeof(uint32_t));
-#endif
-    }
-    pairs_ = room_.pairs.get();
 }
 
 void Pairing::read_runs(std::span<const uint16_t> values) {
