@@ -80,7 +80,8 @@ class ServedTables:
             )
 
     async def answer(self, position: Position, make: Make[Found]) -> Found:
-        """At once if all blocks are in memory, else on a thread: the loop waits for no disk.
+        """At once if all blocks are in memory, decoded or as the system has read them, else on a
+        thread: the loop waits for no disk.
 
         While most questions need a block that is not there, the first try would be work for nothing
         and is left out.

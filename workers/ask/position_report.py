@@ -115,7 +115,7 @@ class PositionReport(NamedTuple):
 def report_position(
     tablebase: Tablebase, position: Position, *, wait: bool = True
 ) -> PositionReport:
-    """Reports on a position; raises NotCached if a block must be read and `wait` is false."""
+    """Reports on a position; NotCached if the disk must be read for a page and `wait` is false."""
     rules = rules_of(position.game.name)
     moves = rules.legal_moves(position)
     children = [rules.play(position, move) for move in moves]
@@ -123,10 +123,7 @@ def report_position(
     if wait and _read_ahead(tablebase, places[1:]):
         here, *after = _answers_of_few_pages(tablebase, position, moves, places)
     else:
-        looked_up = [tablebase.look_up(places, metric, wait=wait) for metric in Metric]
-        here, *after = (
-            dict(zip(Metric, each, strict=True)) for each in zip(*looked_up, strict=True)
-        )
+        here, *after = _answers_at_hand(tablebase, position, moves, places, wait)
 
     def by_syzygy(place: Position, answers: AnswersByMetric) -> "SyzygyAnswer | None":
         return _by_syzygy(tablebase, place, wait) if _first(answers) is None else None
@@ -150,6 +147,24 @@ def _read_ahead(tablebase: Tablebase, places: Sequence[RowAddress | None]) -> in
         if place and table and place.weaker_to_move in table.stored:
             keys.add(PageKey(table, place.row // table.page_rows, place.weaker_to_move))
     return tablebase.cache.read_ahead(keys)
+
+
+def _answers_at_hand(
+    tablebase: Tablebase,
+    position: Position,
+    moves: Sequence[Move],
+    places: Sequence[RowAddress | None],
+    wait: bool,
+) -> list[dict[Metric, Answer | None]]:
+    """The answers of a position, and of those after its moves, where most pages are decoded."""
+    own, *others = places
+    misses, found = tablebase.cache.misses, list[list[Answer | None]]()
+    for metric in Metric:
+        after, here = tablebase.look_up(others, metric, wait=wait), None
+        if tablebase.cache.misses > misses and own and tablebase.has_table(metric, own.material):
+            here = value_by_moves(position, moves, after, metric)
+        found.append([here or tablebase.look_up([own], metric, wait=wait)[0], *after])
+    return [dict(zip(Metric, each, strict=True)) for each in zip(*found, strict=True)]
 
 
 def _answers_of_few_pages(

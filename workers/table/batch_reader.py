@@ -58,6 +58,15 @@ class BatchReader:
         start, stop = self._place(batch)
         os.posix_fadvise(self._file.fileno(), start, stop - start, os.POSIX_FADV_WILLNEED)
 
+    def is_in_memory(self, batch: int) -> bool:
+        """Whether the system has the batch in memory, so that nobody waits for the disk."""
+        start, stop = self._place(batch)
+        try:
+            found = os.preadv(self._file.fileno(), [bytearray(stop - start)], start, os.RWF_NOWAIT)
+        except OSError:  # it would wait, or the file system cannot tell
+            return False
+        return found == stop - start
+
     def _read(self, batch: int) -> bytes:
         start, stop = self._place(batch)
         return os.pread(self._file.fileno(), stop - start, start)

@@ -189,7 +189,7 @@ class Table(RowReader):
     def _stored_columns(self, first: pa.ipc.RecordBatchFileReader) -> dict[int, StoredColumn]:
         if self._footer.layout == DENSE_LAYOUT:
             side = self.stored[0]
-            return {side: StoredDenseColumn(first, self.material, side)}
+            return {side: StoredDenseColumn(first, self.material, side, self._direct)}
         readers = [first, *(self._reader(field) for field in self.stored[1:])]
         return {
             side: StoredColumn(reader, self.material, field, self._direct)
@@ -315,15 +315,14 @@ class Table(RowReader):
 
     def read_ahead(self, page: int) -> None:
         """Lets the system read a page's batch."""
-        if self._direct is not None:
-            together = self._columns[self.stored[0]].blocks_of_batch
-            self._direct.read_ahead(page * self.page_rows // (BLOCK * together))
+        self._columns[self.stored[0]].read_ahead(page)
+
+    def is_at_hand(self, page: int, column: int) -> bool:
+        return self._columns[column].is_at_hand(page)
 
     def _damaged(self, block: int, column: int) -> DamagedTable:
-        return DamagedTable(
-            f"{self.path}: block {block} of column {COLUMNS[column]} is damaged; "
-            "build the table again"
-        )
+        what = f"block {block} of column {COLUMNS[column]}"
+        return DamagedTable(f"{self.path}: {what} is damaged; build the table again")
 
     def close(self) -> None:
         self._columns.clear()

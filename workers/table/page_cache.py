@@ -8,11 +8,13 @@ neither push out the pages that are asked for again and again, nor use new memor
 longer to provide it than to decode a page into memory that another one has left.
 
 A thread holds the table's lock while it decodes a page, and the cache's lock only for a lookup.  So
-a thread that finds its page never waits for the disk of another.
+a thread that finds its page never waits for the disk of another.  A caller who does not wait at all
+gets what is decoded, and what can be decoded at once because the system has read it before.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from threading import Lock
 from typing import NamedTuple
 
@@ -73,7 +75,9 @@ class PageCache:
         return self._recent.bytes + self._kept.bytes
 
     def get(self, key: PageKey, *, wait: bool = True) -> Values:
-        """The values of a page; raises NotCached if they are not here and `wait` is false."""
+        """The values of a page; raises NotCached if the disk has to be read for them and `wait` is
+        false.
+        """
         return self._get(key, _rows_of(key), wait)
 
     def value(self, key: PageKey, at: int, alone: bool) -> int:
@@ -88,9 +92,9 @@ class PageCache:
         """At least so many values of a page."""
         if (values := self._found(key, needed)) is not None:
             return values
-        if not wait:
+        if not (wait or key.table.is_at_hand(key.page, key.column)):
             raise NotCached
-        with key.table.lock:
+        with self._decoding(key.table, wait):
             # The thread that held the lock before may have decoded the same page.
             if (values := self._found(key, needed)) is not None:
                 return values
@@ -98,6 +102,16 @@ class PageCache:
             values = key.table.page(key.page, key.column, rows)
             self._keep(key, values)
         return values
+
+    @contextmanager
+    def _decoding(self, table: Table, wait: bool) -> Iterator[None]:
+        """Holds the lock of a table; another thread that has it may wait for the disk."""
+        if not table.lock.acquire(blocking=wait):
+            raise NotCached
+        try:
+            yield
+        finally:
+            table.lock.release()
 
     def read_ahead(self, keys: Iterable[PageKey]) -> int:
         """Lets the system read those pages that are not here, side by side.  Returns how many."""

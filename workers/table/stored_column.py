@@ -62,6 +62,16 @@ class StoredColumn:
             self._last = batch, values
         return values
 
+    def read_ahead(self, page: int) -> None:
+        """Lets the system read the batch of a page."""
+        if self._direct is not None:
+            self._direct.read_ahead(page * self.page_rows // (BLOCK * self.blocks_of_batch))
+
+    def is_at_hand(self, page: int) -> bool:
+        """Whether a page is decoded in well under a millisecond, without waiting for the disk."""
+        is_small = self.page_rows == BLOCK and self.blocks_of_batch == 1
+        return is_small and self._direct is not None and self._direct.is_in_memory(page)
+
     def _read_directly(self, batch: int) -> Values | None:
         if self._direct is None:
             return None
@@ -76,9 +86,13 @@ class StoredDenseColumn(StoredColumn):
     page_rows = CODED_ROWS
 
     def __init__(
-        self, reader: pa.ipc.RecordBatchFileReader, material: Material, side: Side
+        self,
+        reader: pa.ipc.RecordBatchFileReader,
+        material: Material,
+        side: Side,
+        direct: BatchReader | None,
     ) -> None:
-        super().__init__(reader, material)
+        super().__init__(reader, material, 0, direct)
         text = reader.schema.metadata[b"kingpair.dense"].decode()
         self._codec = DenseColumn(text, material, side)
         self.dtype = self._codec.dtype
