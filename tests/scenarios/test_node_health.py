@@ -1,4 +1,4 @@
-"""Facts about a real cluster whose nodes are silent, lose a disk or the head, or come late."""
+"""Facts about a real cluster whose nodes are silent or idle, lose a disk or the head, come late."""
 
 import re
 from pathlib import Path
@@ -66,3 +66,13 @@ def test_a_build_without_nodes_has_an_autoscaler_add_some(tables: Path, tmp_path
     assert re.match(r"waits no node has a core to spare; .*: K.vK\.dtc needs .* of memory", waits)
     assert int(built.removeprefix("built ")) > 0
     assert tables_of(out) == wanted(tables)
+
+
+@needs_cluster
+@pytest.mark.slow
+def test_a_node_that_a_build_leaves_idle_is_told_with_the_build(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    counted, idle, ended = lines_of(tmp_path, "idle_node.py", str(tmp_path / "out"))
+    assert counted == "nodes 2 busy 1"
+    assert re.fullmatch(r"idle cores=1 memory_bytes=\d+ name=127\.0\.0\.[12]-\S+", idle)
+    assert ended == "ended succeeded []"
