@@ -12,6 +12,7 @@ from full_disks import files_end_at
 from shared_tables import proved, unproved
 
 from kingpair.coordinator.execute.room import check_memory, memory_room, scratch_bytes
+from kingpair.coordinator.plan.amounts import amount
 from kingpair.coordinator.plan.estimate import estimate
 from kingpair.workers.errors import CannotBuild
 from kingpair.workers.game.chess.material import Material
@@ -236,6 +237,17 @@ def test_the_first_mode_that_fits_in_memory_is_planned() -> None:
         held = found
     with pytest.raises(CannotBuild, match=r"KRBvKBN needs .* of memory, .* the cap given by"):
         check_memory([needs], memory_room(needs.streamed - 1))
+
+
+def test_a_material_with_pawns_that_does_not_fit_is_refused_with_the_memory_that_would_do() -> None:
+    needs = estimate(Material.parse("KRPvKR"), 2)
+    check_memory([needs], memory_room(needs.memory), held=4 << 20)
+    with pytest.raises(CannotBuild) as refused:
+        check_memory([needs], memory_room(needs.memory - 1), held=4 << 20)
+    said = str(refused.value)
+    assert said.startswith(f"KRPvKR needs {amount(needs.memory)} of memory, as sets with pawns are")
+    assert "raise the limit" in said
+    assert "\n" not in said
 
 
 def test_workers_that_divide_the_memory_keep_sets_on_disk_until_one_alone_has_room() -> None:
