@@ -113,9 +113,8 @@ class LevelWorker(Worker):
                 folder = self._store.build_folder(self.key, below.level)
                 logs = PassLogs(folder, self._identity.smaller)
                 self._level_logs.append(logs)
-                histories = found[self._level - below.level] = logs.histories(below.logs)
-                for history in histories.values():
-                    history.bring(self.domain.share.own)
+                own = self.domain.share.own
+                found[self._level - below.level] = logs.histories(below.logs, own)
         except DamagedLog as damage:
             damage.is_below = True
             raise
@@ -154,15 +153,18 @@ class LevelWorker(Worker):
         self._end_analysis()
         self._made = self._zeroing = None
         trim_heap()
-        logs, name = self._histories(written), self._folder.part_name(part, self.incarnation)
         whole, packing = self._whole, self._packing
+        logs = self._logs.histories(written, whole.share.own)
+        name = self._folder.part_name(part, self.incarnation)
         return write_level_part(
             self._folder, name, whole, logs, partitions, self._identity, packing, self._threads
         )
 
 
 class TableJoiner(TableWorker):
-    """The only worker of an incarnation that makes a table of the parts of its levels."""
+    """A worker of a table with pawns: one makes the table of the parts of its levels, and all of
+    them prove it.
+    """
 
     open_sets_address = None  # it leaves nothing to take over
     readers = ()  # and finds nothing that others read

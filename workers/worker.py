@@ -19,7 +19,6 @@ import numpy as np
 from kingpair.workers.errors import CannotBuild, UnusableDisk
 from kingpair.workers.index.share import Share
 from kingpair.workers.number_types import Depth, Side
-from kingpair.workers.passlog.history import History
 from kingpair.workers.passlog.log import PassResult
 from kingpair.workers.passlog.writer import PassLog
 from kingpair.workers.published_proof import PublishedProof, verified
@@ -187,8 +186,7 @@ class Worker(TableWorker):
         self._put_away()
         open_sets = self._open_sets
         assert self._streamed or open_sets is not None, "an analysis after the last one"
-        history = self._logs.history(winner, written)
-        history.bring(self.domain.share.own)
+        history = self._logs.history(winner, written, self.domain.share.own)
         log = self._new_log(winner)
         self._analysis = (
             self._new_streamed_analysis(winner, log)
@@ -257,9 +255,7 @@ class Worker(TableWorker):
         """Write a part of the table; its bytes."""
         self._end_analysis()
         pairs = np.array(partitions, np.int16)
-        logs = self._histories(written)
-        for history in logs.values():
-            history.bring(pairs)
+        logs = self._logs.histories(written, pairs)
         metric = self.key.metric
         painter = Painter(self._whole, logs, self._threads, self._packing, pairs, metric)
         name = self._folder.part_name(part, self.incarnation)
@@ -278,13 +274,10 @@ class Worker(TableWorker):
         """Make the table of its parts, the incarnations that wrote them; its bytes and digest."""
         names = [self._folder.part_name(part, at) for part, at in enumerate(parts)]
         joined = self._folder.part_name(0, self.incarnation)
-        logs = self._histories(written)
+        logs = self._logs.histories(written)
         join(self._store.store, names, joined, self._whole, logs, self._identity)
         self._has_published = True
         return self._published()
-
-    def _histories(self, written: Sequence[tuple[Side, Written]]) -> dict[Side, History]:
-        return self._logs.histories(written)
 
     # ---- the end ----
 

@@ -20,7 +20,8 @@ from kingpair.workers.solve.budget import AHEAD, UNDO, walk_piece
 from kingpair.workers.solve.sets_mode import SetsMode
 
 PARTED_PIECES = 3  # a proof reads tables with so many in parts
-PROOF_WITH_PAWNS = 300 << 20  # columns that are kept, and what reads them
+PROOF_WITH_PAWNS = 260 << 20  # columns that are kept, and what reads them
+PROOF_WITH_EN_PASSANT = 460 << 20  # where pawns of both sides are
 PROOF_BESIDE_PROMOTIONS = 60 << 20
 THREAD_WITH_PAWNS = 16 << 20  # what a thread reads and writes with
 WALK = 58  # partitions among which one king moves while the other stands still
@@ -209,7 +210,8 @@ def proof_memory(material: Material, threads: int) -> int:
     column, columns = Index(TURNED if last else FIXED, axes + 1).size, 4 + (threads > 1)
     if axes + 1 >= PARTED_PIECES and not all(material.pawns):
         column, columns = WALK * (1 if last else WALK_SQUARES) * 64 ** (axes + 1), 2 * 4
-    return fixed + max(PROOF_WITH_PAWNS, columns * column + PROOF_BESIDE_PROMOTIONS)
+    least = PROOF_WITH_EN_PASSANT if all(material.pawns) else PROOF_WITH_PAWNS
+    return fixed + max(least, columns * column + PROOF_BESIDE_PROMOTIONS)
 
 
 def export_memory(material: Material) -> int:

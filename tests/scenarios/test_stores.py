@@ -26,7 +26,8 @@ from kingpair.workers.ask.probe import open_tablebase
 from kingpair.workers.errors import CannotBuild
 from kingpair.workers.store import remote
 from kingpair.workers.store.filesystem import LocalStore, Store, printable, store_at, uri_of
-from kingpair.workers.store.remote import LEASE, LeaseOwner, RemoteStore
+from kingpair.workers.store.lease_owner import LeaseOwner
+from kingpair.workers.store.remote import LEASE, RemoteStore
 
 pytestmark = pytest.mark.slow  # whole builds into a store
 

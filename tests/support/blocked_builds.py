@@ -48,7 +48,8 @@ from kingpair.coordinator.machine.records import NodesPassedOver, PaintingBegan,
 from kingpair.coordinator.plan.build_spec import BuildSpec
 from kingpair.workers.errors import CannotBuild
 from kingpair.workers.game.chess.material import Material
-from kingpair.workers.store.remote import LEASE, LeaseOwner
+from kingpair.workers.store.lease_owner import LeaseOwner
+from kingpair.workers.store.remote import LEASE
 
 # What Ray sends by value otherwise goes through the object store, which has the least that it may.
 STORE = {"max_direct_call_object_size": 2 << 10, "oom_grace_period_s": 0}

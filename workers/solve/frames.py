@@ -136,7 +136,7 @@ class SeenChild:
         return self._column.chunks(index)
 
     def reader(self) -> ColumnReader:
-        """What a thread reads the child with."""
+        """Opens the child for a thread."""
         return self._column.reader()
 
     def judge(

@@ -15,8 +15,6 @@ import io
 import json
 import os
 import shutil
-import socket
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -25,7 +23,7 @@ from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from tempfile import mkdtemp, mkstemp
 from threading import Event, Lock, Thread
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pyarrow as pa
@@ -33,6 +31,7 @@ import pyarrow.fs as pafs
 
 from kingpair.workers.errors import CannotBuild
 from kingpair.workers.store.filesystem import StoreHeld, printable
+from kingpair.workers.store.lease_owner import LeaseOwner
 from kingpair.workers.store.segments import (
     INDEX,
     READERS,
@@ -53,33 +52,6 @@ _PIECE = 8 << 20
 _OBJECTS = {"s3", "gcs"}  # whose uploads complete atomically
 _S3_OPTIONS = {"endpoint_override", "region", "scheme", "role_arn", "session_name", "external_id"}
 CONNECT_SECONDS, ANSWER_SECONDS, ATTEMPTS = 5.0, 30.0, 4
-
-
-class LeaseOwner(NamedTuple):
-    """The process that holds the lease of a store."""
-
-    host: str
-    process: int
-    since: str
-    space: str = ""  # the namespace of the process number; a container may have its own
-
-    @staticmethod
-    def this() -> "LeaseOwner":
-        space = os.readlink("/proc/self/ns/pid")
-        return LeaseOwner(socket.gethostname(), os.getpid(), time.strftime("%F %T"), space)
-
-    def __str__(self) -> str:
-        return f"{self.host}, process {self.process}, since {self.since}"
-
-    def json(self) -> bytes:
-        return json.dumps(self._asdict()).encode()
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether the process ran on this machine and has ended."""
-        here = LeaseOwner.this()
-        beside = (self.host, self.space) == (here.host, here.space)
-        return beside and not Path("/proc", str(self.process)).exists()
 
 
 class RemoteStore:

@@ -3,7 +3,10 @@
 import json
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from kingpair.workers.errors import DamagedLog
+from kingpair.workers.index.share import Pairs
 from kingpair.workers.number_types import Depth, Side
 from kingpair.workers.passlog.history import History, LogRange, PassRange
 from kingpair.workers.passlog.log import LogFile
@@ -12,6 +15,7 @@ from kingpair.workers.table.build_folder import BuildFolder
 
 Written = Sequence[PassRange]
 LogKey = tuple[Side, int, int]  # winner, incarnation, worker
+NO_PAIRS: Pairs = np.empty(0, np.int16)
 
 
 class PassLogs:
@@ -28,17 +32,22 @@ class PassLogs:
         log = self._open[key] = self._folder.new_log(self._folder.log_name(*key), identity)
         return log
 
-    def histories(self, written: Sequence[tuple[Side, Written]]) -> dict[Side, History]:
-        return {winner: self.history(winner, of) for winner, of in written}
+    def histories(
+        self, written: Sequence[tuple[Side, Written]], wanted: Pairs = NO_PAIRS
+    ) -> dict[Side, History]:
+        return {winner: self.history(winner, of, wanted) for winner, of in written}
 
-    def history(self, winner: Side, written: Written) -> History:
-        return History(
+    def history(self, winner: Side, written: Written, wanted: Pairs = NO_PAIRS) -> History:
+        """The passes of a winner, ready for reading the layers of some partitions."""
+        found = History(
             [
                 LogRange(self._log(winner, stretch, worker), stretch.first, stretch.last)
                 for stretch in written
                 for worker in range(stretch.workers)
             ]
         )
+        found.bring(wanted)
+        return found
 
     def _log(self, winner: Side, stretch: PassRange, worker: int) -> LogFile:
         key = winner, stretch.incarnation, worker

@@ -83,13 +83,13 @@ def test_the_end_is_read_as_of_a_file(written: Written) -> None:
     assert written.log.read(100, end) == b""
 
 
-def test_what_the_index_has_is_not_asked_for(written: Written) -> None:
+def test_ranges_of_the_index_are_not_asked_for(written: Written) -> None:
     for first, stop in written.heads:
         assert written.log.read(stop - first, first) == written.data[first:stop]
     assert written.given == 0
 
 
-def test_what_was_brought_is_not_asked_for_again(written: Written) -> None:
+def test_ranges_that_were_brought_are_not_asked_for_again(written: Written) -> None:
     ranges = [(at, at + 100) for at in range(100_000, 900_000, 300_000)]
     written.log.bring(ranges)
     assert written.given == sum(stop - first for first, stop in ranges)

@@ -63,7 +63,9 @@ def test_a_table_that_is_gone_leaves_no_page(keys: list[PageKey]) -> None:
     assert keys[0] not in cache
 
 
-def test_who_does_not_wait_gets_what_the_system_has_read(keys: list[PageKey]) -> None:
+def test_pages_that_the_system_has_read_are_had_without_waiting(
+    keys: list[PageKey],
+) -> None:
     key, other, *_ = keys
     expected = key.table.block(key.page, key.column)
     if not key.table.is_at_hand(key.page, key.column):
