@@ -12,13 +12,12 @@ gets about its own part of what the others have logged.
 """
 
 import os
+import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
-
-import numpy as np
 
 INDEX = ".index"
 _GAP = 256 << 10  # bytes between two ranges that are read along with them
@@ -58,9 +57,9 @@ class LogInFile:
 
 def index_of(heads: Sequence[Range], start: int, fd: int) -> bytes:
     """The index of a segment that begins at `start` of a log, given ranges of the log."""
-    places = np.array([(first - start, stop - first) for first, stop in heads], "<u8")
+    places = (number for first, stop in heads for number in (first - start, stop - first))
     data = b"".join(os.pread(fd, stop - first, first) for first, stop in heads)
-    return len(heads).to_bytes(8, "little") + places.tobytes() + data
+    return struct.pack(f"<{1 + 2 * len(heads)}Q", len(heads), *places) + data
 
 
 class Segment(NamedTuple):
@@ -72,11 +71,9 @@ class Segment(NamedTuple):
     @property
     def heads(self) -> list[tuple[int, bytes]]:
         """Where in the segment the ranges of its index begin, and their bytes."""
-        count = int.from_bytes(self.index_bytes[:8], "little")
+        (count,) = struct.unpack_from("<Q", self.index_bytes)
         found, at = [], 8 + 16 * count
-        for first, size in (
-            np.frombuffer(self.index_bytes, "<u8", 2 * count, 8).reshape(-1, 2).tolist()
-        ):
+        for first, size in struct.iter_unpack("<QQ", self.index_bytes[8:at]):
             found.append((first, self.index_bytes[at : at + size]))
             at += size
         return found
