@@ -80,7 +80,7 @@ def test_a_table_has_the_same_bytes_in_each_mode(
 
 
 @pytest.mark.parametrize("mode", [SetsMode.TWO, SetsMode.ONE, SetsMode.WALKS])
-@pytest.mark.parametrize("workers", [2, 3])
+@pytest.mark.parametrize("workers", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_several_workers_make_the_same_bytes_in_each_mode(
     workers: int, mode: SetsMode, tables: Path, tmp_path: Path
 ) -> None:

@@ -72,6 +72,7 @@ def with_pawns(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
+@pytest.mark.slow  # proves all that KPvKP rests on
 @pytest.mark.parametrize("parts", [16, 48])
 def test_parts_of_a_sound_table_with_pawns_prove_it(
     with_pawns: Path, pool: Threads, parts: int
@@ -82,6 +83,7 @@ def test_parts_of_a_sound_table_with_pawns_prove_it(
         assert found == whole(with_pawns, name, pool)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", SIDES)
 def test_parts_name_the_same_first_contradiction_with_pawns(
     with_pawns: Path, pool: Threads, side: int, tmp_path: Path

@@ -28,12 +28,13 @@ from kingpair.workers.table.key import TableKey
 from kingpair.workers.table.table_store import TableStore
 
 PASSES = 12
+SLOW = pytest.mark.slow
 CASES = [
     (Metric.DTC, STRONGER),
-    (Metric.DTM, STRONGER),
+    pytest.param(Metric.DTM, STRONGER, marks=SLOW),
     (Metric.DTM, WEAKER),
-    (Metric.DTZ, STRONGER),
-    (Metric.DTZ, WEAKER),
+    pytest.param(Metric.DTZ, STRONGER, marks=SLOW),
+    pytest.param(Metric.DTZ, WEAKER, marks=SLOW),
 ]
 THIRDS = [p * 3 // len(TURNED) for p in range(len(TURNED))]
 SCATTERED = [p * p % 7 % 2 for p in range(len(TURNED))]
