@@ -117,6 +117,15 @@ def chromium() -> Iterator[None]:
     Chromium.stop()
 
 
+@pytest.fixture(scope="module")
+def url(tables: Path) -> Iterator[str]:
+    """The address of a service of these tables."""
+    from services import running
+
+    with running("--tables", str(tables), "--port", "0") as (_, found):
+        yield found
+
+
 @pytest.fixture(scope="session")
 def threads() -> Iterator[Threads]:
     with Threads(2) as pool:

@@ -336,7 +336,7 @@ class Verifier:
 TableDescription = tuple[Sequence[tuple[str, int]], tuple[int, int], NDArray[np.uint8]]
 """Pieces, pawns of both sides, and the squares of each structure's pawns."""
 ColumnNames = Sequence[tuple[int, Side, int, int]]
-"""By table, side to move and first structure."""
+"""By table, side to move, first structure and part."""
 
 class StructureVerifier:
     def __init__(

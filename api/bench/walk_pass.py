@@ -121,7 +121,7 @@ def _measured(
 def _most_moved(domain: Domain) -> tuple[int, int]:
     """The bytes that a pass reads and writes at most."""
     own, a_set = domain.share.own.tolist(), domain.words * 8
-    copies = len({q for p in own for q in TURNED.entered[opponent(WINNER)][p]} - {*own})
+    copies = len(TURNED.around(own, opponent(WINNER)))
     return (MODE.read * len(own) + copies) * a_set, MODE.written * len(own) * a_set
 
 

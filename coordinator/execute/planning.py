@@ -11,7 +11,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from kingpair.coordinator.execute.request import BuildRequest
-from kingpair.coordinator.machine.placement import fit_on
+from kingpair.coordinator.machine.placement import NodeFit, fit_on
 from kingpair.coordinator.plan.build_spec import BuildSpec
 from kingpair.coordinator.plan.closure import (
     Waves,
@@ -152,12 +152,22 @@ def needs_on(
     whole = estimate(key.material, cores, key.metric)
 
     def short(needs: Estimate) -> int:
-        domains = (in_mode(d, needs, key.metric) for d in domains_for(key, cores))
-        return max(fit_on(d, layout(d.layout), policy, nodes).short for d in domains)
+        return max(fit.short for fit in fits_in_mode(nodes, key, policy, needs))
 
     modes = [replace(needs, workers=len(nodes)) for needs in whole.modes(held)]
     fitting = (needs for needs in modes if not short(needs))
     return next(fitting, None) or min(modes, key=short)
+
+
+def fits_in_mode(
+    nodes: Sequence[Node], key: TableKey, policy: Policy, needs: Estimate
+) -> list[NodeFit]:
+    """Returns the fit of each domain of a table on nodes; with pawns the last one joins and proves
+    it.
+    """
+    cores = max(node.cores for node in nodes)
+    domains = (in_mode(domain, needs, key.metric) for domain in domains_for(key, cores))
+    return [fit_on(domain, layout(domain.layout), policy, nodes) for domain in domains]
 
 
 def _logged(

@@ -5,10 +5,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kingpair.coordinator.execute.planning import needs_on
+from kingpair.coordinator.execute.planning import fits_in_mode, needs_on
 from kingpair.coordinator.machine.placement import NodeFit, fit_on
 from kingpair.coordinator.plan.amounts import amount
-from kingpair.coordinator.plan.closure import domains_for, in_mode, layout
 from kingpair.coordinator.plan.domains import BuildPlan, Node, Policy
 from kingpair.coordinator.plan.estimate import Estimate, proof_bytes
 from kingpair.coordinator.plan.sharing import Sharing
@@ -49,10 +48,8 @@ def rooms(
 
 
 def fits(key: TableKey, nodes: Sequence[Node]) -> list[NodeFit]:
-    """Returns the fit of each domain of a table; with pawns the last one joins and proves it."""
-    cores, needs = max(node.cores for node in nodes), needs_on(nodes, key, Policy())
-    domains = (in_mode(domain, needs, key.metric) for domain in domains_for(key, cores))
-    return [fit_on(domain, layout(domain.layout), Policy(), nodes) for domain in domains]
+    """Returns the fit of each domain of a table, in the mode of a build."""
+    return fits_in_mode(nodes, key, Policy(), needs_on(nodes, key, Policy()))
 
 
 class MemoryRoom(NamedTuple):

@@ -132,7 +132,7 @@ def _level(key: TableKey, level: int, below: tuple[str, ...], workers: int) -> D
 
 
 def _painted_together(level: Index, workers: int) -> int:
-    """The structures of a part: whoever paints it holds their columns."""
+    """The structures that a worker paints as one part.  It holds their columns in memory."""
     run = level.slots // level.structures * level.partitions
     return max(1, min(-(-level.structures // workers), PAINTED_ROWS // run))
 

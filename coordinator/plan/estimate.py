@@ -16,10 +16,10 @@ from kingpair.workers.index.index import Index
 from kingpair.workers.index.king_pairs import FIXED, TURNED
 from kingpair.workers.index.material_index import index_of, table_index
 from kingpair.workers.index.structures import structures
+from kingpair.workers.index.walk_parts import PARTED_PIECES
 from kingpair.workers.solve.budget import AHEAD, UNDO, walk_piece
 from kingpair.workers.solve.sets_mode import SetsMode
 
-PARTED_PIECES = 3  # a proof reads tables with so many in parts
 PROOF_WITH_PAWNS = 260 << 20  # columns that are kept, and what reads them
 PROOF_WITH_EN_PASSANT = 460 << 20  # where pawns of both sides are
 PROOF_BESIDE_PROMOTIONS = 60 << 20

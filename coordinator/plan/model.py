@@ -133,17 +133,12 @@ def _shared(
     return whole, workers or min(cluster.nodes, len(TURNED))
 
 
-def _deserved(whole: Estimate, cluster: Cluster) -> int:
-    """The workers that pay, of those that there are."""
-    pays = Policy().deserved(whole.bitmap, cluster.cores)
-    return min(pays, cluster.nodes, len(TURNED))
-
-
 def _workers(needs: Estimate, metric: Metric, cluster: Cluster) -> int | None:
     """As many workers as the domain deserves, or more if their memory does not suffice; None if all
     are too few.
     """
-    most, deserved = min(cluster.nodes, len(TURNED)), _deserved(needs, cluster)
+    most = min(cluster.nodes, len(TURNED))
+    deserved = min(Policy().deserved(needs.bitmap, cluster.cores), most)
     if deserved == 1 and _memory(needs, metric, 1) <= cluster.offered:
         return 1
     fixed, own, _ = memory_of(needs, metric)

@@ -61,6 +61,5 @@ def proof_shares(finer: int) -> ProofShares:
 
 def _read(shares: list[list[int]], side: Side) -> tuple[int, int]:
     """The partitions that workers read along one side's moves: the most, and all together."""
-    entered = TURNED.entered[side]
-    counts = [len({q for p in share for q in entered[p]} - set(share)) for share in shares]
+    counts = [len(TURNED.around(share, side)) for share in shares]
     return max(counts), sum(counts)

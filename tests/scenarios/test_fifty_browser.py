@@ -1,23 +1,14 @@
 """Facts about the 50-move rule and about mistakes on the page, in a real browser."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from browser import IN_A_BROWSER, expect, page_of
-from services import running
 
 pytestmark = IN_A_BROWSER
 LONG = "8/8/8/8/Q7/5k2/8/K3r3 w - - {} 1"
 CLAIM = "A draw can be claimed here"
-
-
-@pytest.fixture(scope="module")
-def url(tables: Path) -> Iterator[str]:
-    with running("--tables", str(tables), "--port", "0") as (_, found):
-        yield found
 
 
 def at(url: str, fen: str, metric: str = "dtc") -> str:

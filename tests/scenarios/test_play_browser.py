@@ -1,24 +1,16 @@
 """Moves of a game against the table in a real browser: dragged, clicked, by keys and by touch."""
 
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from browser import IN_A_BROWSER, expect, page_of
-from services import running
 
 pytestmark = IN_A_BROWSER
 LONG = "8/8/8/8/Q7/5k2/8/K3r3 w - - 0 1"
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 Mover = Callable[[Any, str, str], None]
-
-
-@pytest.fixture(scope="module")
-def url(tables: Path) -> Iterator[str]:
-    with running("--tables", str(tables), "--port", "0") as (_, found):
-        yield found
 
 
 def square(page: Any, name: str) -> Any:

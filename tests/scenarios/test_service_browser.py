@@ -3,7 +3,6 @@
 import io
 import re
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,6 @@ from kingpair.api.tokens import Scope, Tokens
 pytestmark = IN_A_BROWSER
 LONG = "8/8/8/8/Q7/5k2/8/K3r3 w - - 0 1"
 SHORT = "7k/8/5K2/8/8/8/8/6Q1 w - - 0 1"
-
-
-@pytest.fixture(scope="module")
-def url(tables: Path) -> Iterator[str]:
-    with running("--tables", str(tables), "--port", "0") as (_, found):
-        yield found
 
 
 def says(page: Any, text: str) -> None:

@@ -157,6 +157,11 @@ class KingPairs:
         steps = self.arrays[1][..., 0]
         return _others(steps[0]), _others(steps[1])
 
+    def around(self, partitions: Iterable[int], mover: Side) -> set[Partition]:
+        """The partitions that the king of `mover` enters from some, without these."""
+        inside = set(partitions)
+        return {q for p in inside for q in self.entered[mover][p] if q not in inside}
+
     @cached_property
     def neighbours(self) -> Neighbours:
         """For each partition the others that a king of either side enters from it."""

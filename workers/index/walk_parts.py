@@ -13,6 +13,8 @@ from kingpair.workers.index.king_pairs import TURNED
 from kingpair.workers.number_types import SIDES, Side
 
 WALKS = 20  # of the kings, with either side to move
+PARTED_PIECES = 3
+"""A proof with pawns reads tables with so many pieces in parts; so does its kernel."""
 
 
 class WalkPart(NamedTuple):
@@ -30,12 +32,7 @@ def walk_parts(count: int) -> tuple[WalkPart, ...]:
     each, left = divmod(count, len(walks))
     assert not left, f"{count} parts of {len(walks)} walks"
     return tuple(
-        WalkPart(mover, pairs, _around(mover, pairs))
+        WalkPart(mover, pairs, sorted(TURNED.around(pairs, mover).union(pairs)))
         for mover, walk in walks
         for pairs in (part.tolist() for part in np.array_split(walk, each))
     )
-
-
-def _around(mover: Side, pairs: list[int]) -> list[int]:
-    entered = TURNED.entered[mover]
-    return sorted({*pairs, *(near for pair in pairs for near in entered[pair])})

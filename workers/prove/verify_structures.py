@@ -30,6 +30,7 @@ import numpy as np
 
 from kingpair.workers import _kernels
 from kingpair.workers.game.chess.material import Material
+from kingpair.workers.index.walk_parts import PARTED_PIECES, WALKS
 from kingpair.workers.number_types import SIDES, Row, Side
 from kingpair.workers.prove.column_chunks import (
     ColumnChunks,
@@ -45,8 +46,7 @@ from kingpair.workers.table.format import COLUMNS, Table
 
 TASK_ROWS = 1 << 20
 EVERY_WALK = -1
-WALKS = range(10)
-PARTED_PIECES = 3  # the kernel reads tables with so many in parts
+KING_WALKS = range(WALKS // len(SIDES))
 
 
 class Task(NamedTuple):
@@ -126,7 +126,7 @@ class StructureVerification:
         if all(self._table.material.pawns):
             return [whole]
         walking = [side for side in SIDES if self._leads_far(whole._replace(sides=(side,)))]
-        found = [whole._replace(sides=(side,), walk=walk) for side in walking for walk in WALKS]
+        found = [whole._replace(sides=(s,), walk=walk) for s in walking for walk in KING_WALKS]
         if rest := tuple(side for side in SIDES if side not in walking):
             found.append(whole._replace(sides=rest))
         return found

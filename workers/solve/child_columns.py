@@ -46,7 +46,7 @@ class Solved(Protocol):
         """The longest distance with a side to move."""
 
     def another_reader(self) -> "Solved":
-        """The same table, for another thread."""
+        """Opens the same table for another thread."""
 
     def copy_partitions(self, first: Partition, out: Values, side: Side) -> None:
         """Writes consecutive partitions of a table without pawns."""

@@ -107,8 +107,7 @@ def walks(domain: Domain, mover: Side, is_compact: bool = True) -> Iterator[Walk
         own = np.intersect1d(every, share.own)
         if not own.size:
             continue
-        entered = {q for p in own.tolist() for q in kings.entered[mover][p]}
-        copies = np.array(sorted(entered - {*own.tolist()}), np.int16)
+        copies = np.array(sorted(kings.around(own.tolist(), mover)), np.int16)
         held = np.concatenate([own, copies])
         of_walk = np.arange(held.size, dtype=np.int16) if is_compact else share.places[held]
         places = np.full(len(kings), -1, np.int16)

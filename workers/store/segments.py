@@ -70,7 +70,7 @@ class Segment(NamedTuple):
 
     @property
     def heads(self) -> list[tuple[int, bytes]]:
-        """Where in the segment the ranges of its index begin, and their bytes."""
+        """The ranges of the index: the place of each in the segment, and its bytes."""
         (count,) = struct.unpack_from("<Q", self.index_bytes)
         found, at = [], 8 + 16 * count
         for first, size in struct.iter_unpack("<QQ", self.index_bytes[8:at]):

@@ -22,7 +22,7 @@ from kingpair.workers.syzygy.distance import distance_of
 from kingpair.workers.syzygy.file import SubTable, SyzygyFile
 from kingpair.workers.syzygy.layout import BLACK_TO_MOVE, FileKind
 from kingpair.workers.syzygy.numbering import BLACK, LETTERS
-from kingpair.workers.syzygy.source import ResultColumns, positions
+from kingpair.workers.syzygy.source import ResultColumns, destinations, positions
 from kingpair.workers.syzygy.writer import ANY_DISTANCE, PIECE, PLIES, RESULT_SHIFT
 
 Flags = NDArray[np.bool_]
@@ -142,7 +142,8 @@ def _parts(file: SyzygyFile, columns: ResultColumns) -> Iterator[_ComparedPart]:
         for side, table in enumerate(tables):
             if file.kind is FileKind.DISTANCES:
                 side = 0 if file.is_symmetric else table.coding.flags & BLACK_TO_MOVE
-            yield _ComparedPart(file, table, side, positions(table.men, table.numbering, columns))
+            source = positions(destinations(table.men, columns), table.men, table.numbering)
+            yield _ComparedPart(file, table, side, source)
 
 
 def damaged_or_compared(

@@ -250,13 +250,7 @@ def _side_of(man: int) -> int:
 
 
 def positions(
-    men: Men, numbering: _kernels.SyzygyNumbering, columns: ResultColumns
-) -> _kernels.SyzygyPositions:
-    """The positions of a sub-table, with all tables that their moves lead into."""
-    return positions_with(destinations(men, columns), men, numbering)
-
-
-def positions_with(
     tables: Destinations, men: Men, numbering: _kernels.SyzygyNumbering
 ) -> _kernels.SyzygyPositions:
+    """The positions of a sub-table, given all tables that their moves lead into."""
     return _kernels.SyzygyPositions(list(men), numbering, *tables)

@@ -25,7 +25,7 @@ from kingpair.workers.syzygy.source import (
     ResultColumns,
     destinations,
     no_pause,
-    positions_with,
+    positions,
 )
 
 CHUNK = 2048
@@ -176,9 +176,8 @@ class SyzygyWriter:
         if found is None:
             men, order = arrangement
             numbers = numbering(men, order, file)
-            found = NumberedPositions(
-                numbers.size, positions_with(self._destinations(men), men, numbers)
-            )
+            tables = self._destinations(men)
+            found = NumberedPositions(numbers.size, positions(tables, men, numbers))
             self.sources[arrangement, file] = found
         return found
 

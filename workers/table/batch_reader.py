@@ -59,7 +59,7 @@ class BatchReader:
         os.posix_fadvise(self._file.fileno(), start, stop - start, os.POSIX_FADV_WILLNEED)
 
     def is_in_memory(self, batch: int) -> bool:
-        """Whether the system has the batch in memory, so that nobody waits for the disk."""
+        """Whether the system has all of the batch in memory: then a read of it needs no disk."""
         start, stop = self._place(batch)
         try:
             found = os.preadv(self._file.fileno(), [bytearray(stop - start)], start, os.RWF_NOWAIT)

@@ -109,7 +109,7 @@ def _field(data: bytes, table: int, entry: int) -> int:
 
 
 def buffers_of(metadata: bytes) -> int:
-    """Where the metadata of a record batch say how its buffers lie."""
+    """Finds the list of buffers in the metadata of a record batch: the place of its first entry."""
     header = _field(metadata, number_at(metadata, 0), _HEADER)
     vector = _field(metadata, header + number_at(metadata, header), _BUFFERS)
     return vector + number_at(metadata, vector) + _NUMBER

@@ -32,7 +32,7 @@ from kingpair.workers.syzygy.file import SyzygyFile
 from kingpair.workers.syzygy.layout import BLACK_TO_MOVE, CHECKSUM, FileKind
 from kingpair.workers.syzygy.numbering import numbering
 from kingpair.workers.syzygy.prober import SyzygyTables
-from kingpair.workers.syzygy.source import Pause, ResultColumns, no_pause, positions
+from kingpair.workers.syzygy.source import Pause, ResultColumns, destinations, no_pause, positions
 from kingpair.workers.syzygy.writer import ANY_DISTANCE, PLIES, RESULT_SHIFT
 from kingpair.workers.table.directory import open_table
 from kingpair.workers.table.format import Table
@@ -83,7 +83,8 @@ def test_every_value_is_that_of_our_table_or_free(ours: Path, name: str, of: str
             has_both = kind is FileKind.RESULTS
             side = place if has_both else table.coding.flags & BLACK_TO_MOVE
             results, distances = (np.empty(table.size, np.uint16) for _ in range(2))
-            positions(table.men, table.numbering, columns).read(side, 0, results, distances)
+            source = positions(destinations(table.men, columns), table.men, table.numbering)
+            source.read(side, 0, results, distances)
             values = table.read(0, table.size)
             if kind is FileKind.RESULTS:
                 assert (values[results < FREE] == results[results < FREE]).all()
@@ -191,7 +192,7 @@ def test_a_value_does_not_depend_on_what_is_read_with_it(ours: Path, name: str) 
         columns = columns_from(tablebase.table)
         for men, order in arrangements(material):
             numbers = numbering(men, order)
-            source = positions(men, numbers, columns)
+            source = positions(destinations(men, columns), men, numbers)
             for side in (0, 1):
                 begin = numbers.size // 3
                 whole = np.empty((2, 300), np.uint16)
@@ -210,7 +211,7 @@ def test_parts_make_up_all_values(ours: Path, name: str) -> None:
         columns = columns_from(tablebase.table)
         for men, order in list(arrangements(material))[::5]:
             numbers = numbering(men, order)
-            source = positions(men, numbers, columns)
+            source = positions(destinations(men, columns), men, numbers)
             for side in (0, 1):
                 in_order = np.empty((2, numbers.size), np.uint16)
                 in_parts = np.zeros_like(in_order)
@@ -246,7 +247,7 @@ def test_wide_plies_are_read_as_bytes_of_plies_are(ours: Path, name: str) -> Non
         for side in (0, 1):
             found = np.zeros((2, 2, numbers.size), np.uint16)
             for columns, values in zip((narrow, wide), found, strict=True):
-                positions(men, numbers, columns).read(side, 0, *values)
+                positions(destinations(men, columns), men, numbers).read(side, 0, *values)
             assert np.array_equal(*found)
 
 
@@ -254,7 +255,7 @@ def test_a_part_has_room_for_all_values(ours: Path) -> None:
     with open_tablebase(ours) as tablebase:
         men, order = next(arrangements(Material.parse("KRvK")))
         numbers = numbering(men, order)
-        source = positions(men, numbers, columns_from(tablebase.table))
+        source = positions(destinations(men, columns_from(tablebase.table)), men, numbers)
         room, nothing = np.empty(numbers.size - 1, np.uint16), np.empty(0, np.uint16)
         with pytest.raises(ValueError, match="a value for each position"):
             source.read_part(0, 0, 1, room, nothing)
