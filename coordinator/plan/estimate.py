@@ -17,6 +17,7 @@ from kingpair.workers.index.king_pairs import FIXED, TURNED
 from kingpair.workers.index.material_index import index_of, table_index
 from kingpair.workers.index.structures import structures
 from kingpair.workers.index.walk_parts import PARTED_PIECES
+from kingpair.workers.prove.verify import KEPT_BYTES
 from kingpair.workers.solve.budget import AHEAD, UNDO, walk_piece
 from kingpair.workers.solve.sets_mode import SetsMode
 
@@ -123,6 +124,7 @@ def estimate(material: Material, threads: int, metric: Metric = Metric.DTC) -> E
     # While painting, a chunk of both columns in each thread, and as many compressed parts waiting.
     painting = 2 * threads * 2 * index.together * index.slots
     slots = index.size
+    proof = BASE + proof_bytes(material) + _kept_bytes(slots, metric)
 
     def memory(sets: int, exits: int) -> int:
         return BASE + scratch + max(sets + exits, painting)
@@ -136,7 +138,7 @@ def estimate(material: Material, threads: int, metric: Metric = Metric.DTC) -> E
         material,
         slots,
         bitmap,
-        memory(sets, exits),
+        max(memory(sets, exits), proof),
         LEAST + int(2 * slots * TABLE_BYTES_PER_VALUE),
         LEAST + int(2 * slots * LOG_BYTES_PER_VALUE),
         sets,
@@ -163,6 +165,12 @@ def proof_bytes(material: Material) -> int:
     """The values of a walk, and of each smaller table twice, a byte each."""
     index = index_of(material)
     return WALK * index.slots + 2 * index.axes * index.size // 64
+
+
+def _kept_bytes(slots: int, metric: Metric) -> int:
+    """The values of both columns, if a proof keeps them: in plies they may take two bytes each."""
+    kept = 2 * slots * (2 if metric.counts_plies else 1)
+    return kept if kept <= KEPT_BYTES else 0
 
 
 def _with_pawns(material: Material, threads: int, metric: Metric) -> Estimate:

@@ -7,6 +7,8 @@ from kingpair.workers.game.chess.material import Material
 
 MIB = 1 << 20
 PEAKS = [  # MiB resident, to conversion with so many threads, the proof included
+    ("KRBvKR", 2, 365),
+    ("KBBvKN", 2, 373),
     ("KRPvKR", 1, 368),
     ("KRPPvK", 1, 353),
     ("KRPvKP", 1, 509),
@@ -20,7 +22,7 @@ PEAKS = [  # MiB resident, to conversion with so many threads, the proof include
 
 
 @pytest.mark.parametrize(("name", "threads", "peak"), PEAKS)
-def test_the_memory_of_a_material_with_pawns_is_what_it_took_and_some_more(
+def test_the_memory_of_a_material_is_what_it_took_and_some_more(
     name: str, threads: int, peak: int
 ) -> None:
     assert peak * MIB < estimate(Material.parse(name), threads).memory < 1.9 * peak * MIB
