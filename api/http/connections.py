@@ -5,7 +5,8 @@
     connections      when there are as many as files may be open, the longest silent one is closed
 
 uvicorn by itself waits for ever for the first byte of a connection, and other clients then wait for
-a connection to be free.
+a connection to be free.  Of several requests on one connection it tells only the last that the
+client has left: an event stream among the others would go on, and keep its place in the hub.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ import socket
 from collections import OrderedDict
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 REQUEST_SECONDS = 20.0
 TAKE_SECONDS = 60
@@ -30,6 +31,7 @@ class LimitedConnection(HttpToolsProtocol):
     _deadline: asyncio.TimerHandle | None = None
     _head = 0
     _has_head = False
+    _unanswered: tuple[RequestResponseCycle, ...] = ()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -40,6 +42,10 @@ class LimitedConnection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
+        for each in self._unanswered:
+            if not each.response_complete:
+                each.disconnected = True
+                each.message_event.set()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -58,6 +64,8 @@ class LimitedConnection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._has_head = True
         super().on_headers_complete()
+        earlier = (each for each in self._unanswered if not each.response_complete)
+        self._unanswered = (*earlier, self.cycle)
 
     def on_message_complete(self) -> None:
         self._stop_waiting()

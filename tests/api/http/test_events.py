@@ -15,7 +15,7 @@ import pytest
 from services import ReceivedEvent, client_of, received_events, refused, running, until
 
 from kingpair.api.answers.builds import moment
-from kingpair.api.http.hub import BEHIND, Hub
+from kingpair.api.http.hub import BEHIND, HEARTBEAT_SECONDS, Hub
 
 
 @pytest.fixture
@@ -275,6 +275,17 @@ def test_event_streams_have_a_limit_that_answers_429(place: Path) -> None:
         until(lambda: _readers(url) == 1)
         with watching(url) as events:
             assert next(events).event == "service"
+
+
+def test_a_stream_before_another_request_ends_when_the_client_leaves(url: str) -> None:
+    asks = (f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n" for path in ("/api/v1/events", "/"))
+    port = int(url.rstrip("/").rpartition(":")[2])
+    until(lambda: _readers(url) == 1)  # the one of the fixture
+    with socket.create_connection(("127.0.0.1", port)) as both:
+        both.sendall("".join(asks).encode())
+        until(lambda: _readers(url) == 2)
+    # The first heartbeat that cannot be sent would end the stream as a fault.
+    until(lambda: _readers(url) == 1, HEARTBEAT_SECONDS / 2)
 
 
 @pytest.mark.parametrize("route", ["events", "builds/{id}/events"])
