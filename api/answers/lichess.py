@@ -10,7 +10,7 @@ A position has the category of its best move, negated, wherever that is known.
 """
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from kingpair.api.answers.best_moves import BestMoves
@@ -47,7 +47,7 @@ def standard(found: PositionReport, phases: Known) -> Json:
         for reply in found.replies
     ]
     moves = [_move(*each) for each in zip(found.replies, after, strict=True)]
-    moves.sort(key=_rank)
+    moves.sort(key=partial(_rank, clock))
     return {
         **_fields(here, _root(found, after, phases)),
         "moves": [move for _, move in moves],
@@ -110,12 +110,17 @@ def _moves(answer: Answer | None) -> int | None:
     return min(answer.signed, -1) if answer.wdl < 0 else answer.signed
 
 
-def _rank(entry: tuple[MoveFacts, Json]) -> tuple[object, ...]:
+def _rank(clock: int, entry: tuple[MoveFacts, Json]) -> tuple[object, ...]:
     reply, move = entry
     mover_wins = ORDER[move["category"]] < ORDER[Category.DRAW]
     captured = "kpnbrq".find(reply.captured.lower()) if reply.captured else 0
+    best, is_unknown = move["category"], move["category"] is Category.UNKNOWN
+    if is_unknown and max(clock, reply.after.position.half_moves) >= CLAIM:
+        # A draw can be claimed, so that this move is worth a blessed loss at most.
+        best = Category.BLESSED_LOSS
     return (
-        ORDER[move["category"]],
+        ORDER[best],
+        is_unknown,
         not move["checkmate"],
         not (move["stalemate"] or move["insufficient_material"]),
         -(move["dtm"] or 0),
