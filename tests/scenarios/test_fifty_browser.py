@@ -96,6 +96,36 @@ def test_a_move_that_is_taken_back_is_no_mistake(url: str) -> None:
         expect(coach).not_to_contain_text("mistake")
 
 
+def test_a_game_ends_where_the_table_or_the_player_claims_a_draw(url: str) -> None:
+    with page_of(url) as page:
+        page.goto(at(url, LONG.format(98)))
+        page.get_by_role("button", name="White", exact=True).click()
+        coach, claim = page.locator("#coach-says"), page.get_by_role("button", name="Claim a draw")
+        expect(coach).to_contain_text("Your move.")
+        expect(claim).to_be_hidden()
+        play(page, "a1", "a2")
+        expect(coach).to_contain_text("The table claims a draw: 50 moves without a capture")
+        expect(page.locator("#score .ply")).to_have_count(2)
+        for button in ("#best", "#hint", "#line"):
+            expect(page.locator(button)).to_be_disabled()
+        expect(claim).to_be_hidden()
+        page.get_by_role("button", name="Take back").click()
+        expect(coach).to_have_text("Taken back. Your move.")
+        expect(page.locator("#score .ply")).to_have_count(0)
+        page.get_by_role("button", name="Black", exact=True).click()
+        expect(coach).to_contain_text("Your move.")
+        expect(claim).to_be_hidden()
+        play(page, "e1", "e2")
+        expect(coach).to_contain_text("You can claim a draw: 50 moves without a capture")
+        expect(page.locator("#score .ply")).to_have_count(3)
+        claim.click()
+        expect(coach).to_have_text(re.compile("^ ?You have claimed a draw: .* every move was best"))
+        expect(page.locator("#best")).to_be_disabled()
+        page.get_by_role("button", name="Take back").click()
+        expect(coach).to_have_text("Taken back. Your move.")
+        expect(page.locator("#score .ply")).to_have_count(1)
+
+
 def play(page: Any, *names: str) -> None:
     expect(page.locator("#moves[aria-busy]")).to_have_count(0)
     for name in names:

@@ -59,7 +59,7 @@ function start(fen) {
 function build() {
   const made = new Board($('board'), { chosen, touched, mayLift });
   setup = new SetUp(made, () => game.here.fen, start);
-  play = new Play({ game, best, start, stop, takeBack, metric: () => metric, point: (uci) => made.point(uci) });
+  play = new Play({ game, best, start, stop, takeBack, changed: enable, metric: () => metric, point: (uci) => made.point(uci) });
   $('first').onclick = () => goTo(0);
   $('back').onclick = () => goTo(game.at - 1);
   $('forward').onclick = () => goTo(game.at + 1);
@@ -199,7 +199,7 @@ function showFailure(error) {
 
 function enable() {
   const options = found?.options ?? [];
-  $('best').disabled = !options.length || options[0].result === null;
+  $('best').disabled = !options.length || options[0].result === null || play.isClaimed;
   $('line').disabled = playing === null && (!found || !['win', 'loss'].includes(found.result) || !options.length || canClaim(found));
   $('first').disabled = $('back').disabled = game.at === 0;
   $('last').disabled = $('forward').disabled = game.isAtEnd;
@@ -244,7 +244,7 @@ function takeBack(plies) {
 }
 
 function playMove(option) {
-  if (!found?.options.includes(option)) return; // of a position that is not shown any more
+  if (!found?.options.includes(option) || play.isClaimed) return; // of a position not shown any more, or of a game that is over
   stop();
   game.play({ fen: option.fen, uci: option.uci, san: option.san, note: play.judge(option) });
   say(spoken(option, found.metric));
@@ -310,7 +310,7 @@ async function replay(fen, moves) {
 
 // ---- the board is touched ----
 
-const targetsOf = (square) => (found?.options ?? []).filter((option) => squaresOf(option.uci, board.game)[0] === square);
+const targetsOf = (square) => (play.isClaimed ? [] : found?.options ?? []).filter((option) => squaresOf(option.uci, board.game)[0] === square);
 
 function mayLift(square) {
   return board.men[square] !== '' && (setup.isOn || targetsOf(square).length > 0);

@@ -1,8 +1,10 @@
 // Playing against the table: it answers every move with its best, and says what a move has lost.
+//
+// Where a draw can be claimed the table claims it unless it is winning; then the player may claim.
 
 import { make } from './make.js';
 import { ask } from './service.js';
-import { colour, isSpoilt, long, plural } from './words.js';
+import { REASON, canClaim, colour, isSpoilt, long, plural } from './words.js';
 
 const $ = (id) => document.getElementById(id);
 const ANSWER = 450; // milliseconds until the table moves, so that one sees it
@@ -11,16 +13,19 @@ const LENGTHS = { short: [0, 1 / 3], medium: [1 / 3, 2 / 3], long: [2 / 3, 1], a
 
 export class Play {
   /** `best()` makes the table's move, `takeBack(plies)` takes moves back if there are any, `point(uci)` draws an
-      arrow, `start(fen)` shows another position, `stop()` ends a line that plays itself. */
-  constructor({ game, best, takeBack, point, start, stop, metric }) {
-    Object.assign(this, { game, best, takeBack, point, start, metric, pause: stop });
+      arrow, `start(fen)` shows another position, `stop()` ends a line that plays itself, `changed()` is told when
+      moves may have become impossible or possible. */
+  constructor({ game, best, takeBack, point, start, stop, changed, metric }) {
+    Object.assign(this, { game, best, takeBack, point, start, changed, metric, pause: stop });
     this.side = null; // 'white' or 'black' while a game is on
     this.first = 0; // where in the list of moves the game began
     this.said = [];
+    this.hasClaimed = false; // the player, in the position shown
     for (const button of document.querySelectorAll('[data-side]')) button.onclick = () => this.begin(button.dataset.side);
     $('hint').onclick = () => this.hint();
     $('undo').onclick = () => this.undo();
     $('stop').onclick = () => this.end();
+    $('claim').onclick = () => this.claim();
     $('random').onclick = () => this.random();
   }
 
@@ -28,8 +33,25 @@ export class Play {
     return this.side !== null;
   }
 
+  /** Whether a claim has ended the game: no more moves are made. */
+  get isClaimed() {
+    return this.isOn && (this.hasClaimed || this.tableClaims);
+  }
+
+  /** Whether a draw can be claimed in the position shown. */
+  get mayClaim() {
+    return Boolean(this.found) && !isOver(this.found) && canClaim(this.found);
+  }
+
+  /** The table claims a draw if it is known not to be winning. */
+  get tableClaims() {
+    const winning = this.found?.to_move === this.side ? 'loss' : 'win';
+    return this.mayClaim && this.found.result !== null && this.found.result !== winning;
+  }
+
   begin(side) {
     this.pause();
+    this.hasClaimed = false;
     this.side = side;
     this.first = this.game.at;
     this.said = [`You have ${colour(side)}; the table has the other side.`];
@@ -40,6 +62,15 @@ export class Play {
   end() {
     clearTimeout(this.timer);
     this.side = null;
+    this.hasClaimed = false;
+    this.show();
+  }
+
+  /** The player claims a draw. */
+  claim() {
+    clearTimeout(this.timer);
+    this.hasClaimed = true;
+    this.said = [];
     this.show();
   }
 
@@ -47,6 +78,7 @@ export class Play {
   forget() {
     clearTimeout(this.timer);
     this.found = null;
+    this.hasClaimed = false;
     this.first = Math.min(this.first, this.game.at);
   }
 
@@ -54,7 +86,7 @@ export class Play {
   answered(found) {
     this.found = found;
     this.show();
-    if (!this.isOn || !found.options.length || found.to_move === this.side) return;
+    if (!this.isOn || this.isClaimed || !found.options.length || found.to_move === this.side) return;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => { if (this.isOn && this.found === found) this.best(); }, ANSWER);
   }
@@ -69,7 +101,7 @@ export class Play {
   }
 
   hint() {
-    if (!this.found || !knows(this.found) || this.found.to_move !== this.side) return;
+    if (!this.found || this.isClaimed || !knows(this.found) || this.found.to_move !== this.side) return;
     const [option] = this.found.options;
     this.said = [`${option.san} is best.`];
     this.point(option.uci);
@@ -79,6 +111,7 @@ export class Play {
   /** Back to the player's own move before. */
   undo() {
     clearTimeout(this.timer);
+    this.hasClaimed = false;
     this.said = ['Taken back.'];
     if (!this.takeBack(this.found && this.found.to_move !== this.side ? 1 : 2) && this.found) this.answered(this.found);
   }
@@ -108,26 +141,32 @@ export class Play {
   }
 
   show() {
+    this.changed();
     document.body.classList.toggle('playing', this.isOn);
     $('coach').hidden = $('coach-does').hidden = !this.isOn;
     for (const button of document.querySelectorAll('[data-side]')) button.setAttribute('aria-pressed', button.dataset.side === this.side);
     if (!this.isOn) return;
     const mine = this.found?.to_move === this.side;
-    $('hint').disabled = !mine || !knows(this.found);
+    $('hint').disabled = !mine || this.isClaimed || !knows(this.found);
+    $('claim').hidden = !this.mayClaim || this.isClaimed;
     $('coach-says').replaceChildren(make('span', {}, this.said.join(' ')), make('b', {}, ` ${this.turn(mine)}`));
   }
 
   turn(mine) {
     if (!this.found) return '';
     const mistakes = this.game.mistakesFrom(this.first);
-    if (this.found.checkmate || this.found.stalemate || this.found.insufficient_material) {
-      return mistakes ? `Over, with ${mistakes === 1 ? 'one move' : `${mistakes} moves`} that lost something.` : 'Over, and every move was best.';
-    }
+    const over = mistakes ? `Over, with ${mistakes === 1 ? 'one move' : `${mistakes} moves`} that lost something.` : 'Over, and every move was best.';
+    if (isOver(this.found)) return over;
+    if (this.isClaimed) return `${this.hasClaimed ? 'You have claimed' : 'The table claims'} a draw: ${REASON}. ${over}`;
     if (!knows(this.found)) return `There is no table of ${this.found.material} to play against.`;
     const count = mistakes ? ` ${plural(mistakes, 'mistake')} so far.` : '';
-    return `${mine ? 'Your move.' : 'The table is to move.'}${count}`;
+    const offer = this.mayClaim ? ` You can claim a draw: ${REASON}.` : '';
+    return `${mine ? 'Your move.' : 'The table is to move.'}${offer}${count}`;
   }
 }
+
+/** Whether nothing can be played any more. */
+const isOver = ({ checkmate, stalemate, insufficient_material: bare }) => checkmate || stalemate || bare;
 
 /** Whether it is known which move is best. */
 const knows = ({ options }) => options.length > 0 && options[0].result !== null;

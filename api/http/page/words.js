@@ -47,6 +47,8 @@ export const CLAIM = { ...SPOILT, ...MAYBE };
 /** Whether the rule draws a position, or the game after a move. */
 export const isSpoilt = ({ category }) => category in SPOILT;
 
+/** Why a draw can be claimed. */
+export const REASON = '50 moves without a capture or a pawn move';
 /** Whether a draw can be claimed: Chinese chess has no rule that counts plies. */
 export const canClaim = ({ material, fen, checkmate }) => !checkmate && !material.includes(':') && clockOf(fen) >= 100;
 
@@ -60,7 +62,7 @@ export function verdict(found) {
   if (found.checkmate) return { kind: found.to_move === 'white' ? 'black' : 'white', headline: `${rival} has won`, below: `${mover} is checkmated` };
   if (found.stalemate) return { kind: 'draw', headline: 'Draw', below: `${mover} is stalemated` };
   if (found.insufficient_material) return { kind: 'draw', headline: 'Draw', below: 'Nobody has the men to mate' };
-  if (canClaim(found)) return { kind: 'draw', headline: 'A draw can be claimed here', below: `${where}; 50 moves without a capture or a pawn move` };
+  if (canClaim(found)) return { kind: 'draw', headline: 'A draw can be claimed here', below: `${where}; ${REASON}` };
   if (found.result === null) return { kind: 'unknown', headline: 'Not known', below: found.missing ? sentence(found.missing) : where };
   if (found.result === 'draw') return { kind: 'draw', headline: 'Draw', below: `${where}; with best play nobody wins` };
   const winner = found.result === 'win' ? found.to_move : other(found.to_move);
