@@ -21,21 +21,21 @@ Outcome = ComparedFile | DamagedTable | ForeignTable
 def verify(
     tablebase: Tablebase, names: Sequence[str], directory: Path, threads: int, as_json: bool
 ) -> None:
-    """Raises DamagedTable after the last file if one differs or cannot be read."""
-    problems: list[KingpairError] = []
+    """Raises DamagedTable after the last file if one differs or cannot be read: the output says
+    which and how.
+    """
     entries = []
     with ThreadPoolExecutor(threads) as pool:
         for path in chosen(names, directory):
             found = damaged_or_compared(tablebase.table, path, pool)
             problem = _problem(path, found)
-            problems += [problem] if problem else []
             entries.append(_entry(path, found, problem))
             if not as_json:
                 typer.echo(problem or f"{path.name}: sound, {_compared(found)}")
     if as_json:
         typer.echo(json.dumps(entries, indent=2))
-    if problems:
-        raise problems[0]
+    if wrong := sum(not each["sound"] for each in entries):
+        raise DamagedTable(f"wrong Syzygy files in {directory}: {wrong} of {len(entries)}")
 
 
 def chosen(names: Sequence[str], directory: Path) -> list[Path]:

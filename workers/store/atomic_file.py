@@ -1,4 +1,4 @@
-"""Files that appear under their names only once they are complete."""
+"""Files that appear under their names only once they are complete, and directories for them."""
 
 import os
 from collections.abc import Iterator
@@ -36,3 +36,26 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     finally:
         with suppress(OSError):
             partial.unlink()
+
+
+@contextmanager
+def made_directory(path: Path) -> Iterator[None]:
+    """Makes a directory and its parents.  Those that are still empty if the body fails go again."""
+    made = [each for each in (path, *path.parents) if not each.exists()]
+    try:
+        _make(path)
+        yield
+    except BaseException:
+        with suppress(OSError):
+            for each in made:
+                each.rmdir()
+        raise
+
+
+def _make(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CannotBuild(
+            f"cannot write to {directory}: {error.strerror or error}; name another directory"
+        ) from error

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from kingpair.workers import _kernels
-from kingpair.workers.errors import CannotBuild, DamagedTable, ForeignTable
+from kingpair.workers.errors import DamagedTable, ForeignTable
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
-from kingpair.workers.store.atomic_file import atomic_file
+from kingpair.workers.store.atomic_file import atomic_file, made_directory
 from kingpair.workers.store.filesystem import Store
 from kingpair.workers.syzygy.file import SyzygyFile, file_name
 from kingpair.workers.syzygy.layout import CHECKSUM, FileKind
@@ -48,15 +48,8 @@ def export_syzygy(
     again: bool = False,
 ) -> Iterator[ExportedFile]:
     """Writes both files of each material; MissingTableError if one of its tables is missing."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CannotBuild(
-            f"cannot write to {directory}: {error.strerror or error}; name another directory"
-        ) from error
-
     columns = columns_from(open_table)
-    with ThreadPoolExecutor(threads) as pool:
+    with made_directory(directory), ThreadPoolExecutor(threads) as pool:
         for material in materials:
             columns.keep(key.material for key in TableKey(material, Metric.DTZ).smaller())
             writer = SyzygyWriter(material, columns, pool)

@@ -8,6 +8,7 @@ from services import client_with, got
 from syzygy_files import GOLDEN
 from terminal import kingpair
 
+from kingpair.api.cli.failures import ExitCode
 from kingpair.api.settings import Settings
 
 WINNER = "8/8/8/8/8/2k5/1r6/K7 b - - 0 1"
@@ -53,6 +54,9 @@ def test_the_command_exports_syzygy_files(tmp_path: Path) -> None:
     assert f"wrote {out}/KRvK.rtbw, " in kingpair("export", "KRvK", *options).stdout
     found = json.loads(kingpair("export", "KRvK", *options, "--json").stdout)
     assert [(each["material"], each["written"]) for each in found] == [("KRvK", False)] * 2
+    elsewhere = tmp_path / "made" / "here"
+    assert kingpair("export", "KQvK", *options[:2], "--syzygy", str(elsewhere)).exit_code != 0
+    assert not elsewhere.parent.exists()
     refused = kingpair("export", "KQvK", *options)
     assert refused.exit_code != 0
     assert "kingpair build KQvK --metric dtz" in refused.stderr
@@ -71,6 +75,13 @@ def test_the_command_verifies_syzygy_files(tmp_path: Path) -> None:
     assert "KRvK.rtbw: sound, 62,664 values compared" in text
     found = json.loads(kingpair("verify", "KRvK", *options, "--json").stdout)
     assert [each["sound"] for each in found] == [True, True]
+    short = tmp_path / "KRvK.rtbw"
+    short.write_bytes((GOLDEN / short.name).read_bytes()[:100])
+    wrong = kingpair("verify", "--tables", tables, "--syzygy", str(tmp_path))
+    assert wrong.exit_code == ExitCode.DAMAGED
+    assert wrong.stdout.startswith(f"{short}: damaged Syzygy file")
+    assert wrong.stdout.count("\n") == 1
+    assert wrong.stderr == f"kingpair: wrong Syzygy files in {tmp_path}: 1 of 1\n"
     refused = kingpair("verify", "KQvKR", *options)
     assert refused.exit_code != 0
     assert "no Syzygy files of KQvKR" in refused.stderr
