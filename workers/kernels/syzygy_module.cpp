@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "binding.hpp"
+#include "syzygy_leading_pawns.hpp"
 #include "syzygy_numbering.hpp"
 #include "syzygy_positions.hpp"
 #include "syzygy_tiles.hpp"

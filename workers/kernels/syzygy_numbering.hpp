@@ -40,9 +40,6 @@ uint64_t choose(int n, int k);
 // How many values the digit of a group has; `before` men stand already, `file` is that of the leading pawn.
 uint64_t placings(GroupKind, int men, int before, int file);
 
-// The file a to d, 0 to 3, of the pawn that leads these.
-int leading_file(const uint8_t* pawns, int count);
-
 // The number of a position. It reorders the squares and turns the board; kings that touch have no number.
 uint64_t number_of(const std::vector<Group>&, int men, uint8_t* squares);
 

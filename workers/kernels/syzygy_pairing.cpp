@@ -13,22 +13,18 @@ constexpr size_t PAIRS_A_ROUND = 250;
 constexpr uint32_t VALUES_A_SYMBOL = 256;
 constexpr size_t ROOM = 3;  // a run becomes pairs in it, what is left, and a pair with the next
 
-constexpr uint32_t PLUS = 1, MINUS = ~uint32_t{0};  // counts are modulo a power of two
+constexpr uint32_t PLUS = 1, MINUS = ~uint32_t{0};
 
 }  // namespace
 
 Pairing::Pairing(std::span<const uint16_t> values, int symbols, PairingRoom& room)
-    : most_(static_cast<size_t>(symbols)), sequence_(room.sequence), replaced_(room.replaced) {
+    : most_(static_cast<size_t>(symbols)), sequence_(room.sequence), replaced_(room.replaced), pairs_(room) {
     read_runs(values);
     number_symbols();
     most_ += limits_.size();
-    pairs_ = room.zeros(most_ * most_);
+    pairs_.make_room(most_);
     frequency_.resize(most_);
     row_.resize(most_);
-}
-
-Pairing::~Pairing() {
-    for (const uint32_t at : listed_) pairs_[at] = 0;  // for the next one
 }
 
 void Pairing::read_runs(std::span<const uint16_t> values) {
@@ -65,7 +61,7 @@ void Pairing::run(const std::function<void()>& pause) {
         match_free(PLUS);
         const auto chosen = choose(worth_a_symbol());
         match_free(MINUS);
-        drop_uncounted();
+        pairs_.drop_uncounted();
         if (chosen.empty()) break;
         replace(chosen);
     }
@@ -79,13 +75,13 @@ void Pairing::count_run(Run run, uint32_t sign) {
     const auto [symbol, count] = run;
     if (sign == PLUS) frequency_[symbol] += count;
     else frequency_[symbol] -= count;
-    if (count > 1) add(symbol, symbol, sign * (count / 2));
+    if (count > 1) pairs_.add(symbol, symbol, sign * (count / 2));
 }
 
 void Pairing::count_all() {
     for (size_t i = 0; i < sequence_.size(); ++i) {
         count_run(sequence_[i], PLUS);
-        if (i + 1 < sequence_.size()) add(sequence_[i].symbol, sequence_[i + 1].symbol, PLUS);
+        if (i + 1 < sequence_.size()) pairs_.add(sequence_[i].symbol, sequence_[i + 1].symbol, PLUS);
     }
 }
 
@@ -95,24 +91,15 @@ void Pairing::match_free(uint32_t sign) {
     const auto each_literal = [&](size_t free, auto then) {
         for (size_t s = 0; s < literals_ && symbols_[s].first <= limits_[free - literals_]; ++s) then(s);
     };
-    const size_t listed = listed_.size();
+    const size_t listed = pairs_.places().size();
     for (size_t i = 0; i < listed; ++i) {
-        const size_t a = listed_[i] / most_, b = listed_[i] % most_;
+        const uint32_t place = pairs_.places()[i];
+        const size_t a = pairs_.first(place), b = pairs_.second(place);
         if (is_free(a) == is_free(b)) continue;
-        const uint32_t count = sign * counted(listed_[i]);
-        if (is_free(b)) each_literal(b, [&](size_t literal) { add(a, literal, count); });
-        else each_literal(a, [&](size_t literal) { add(literal, b, count); });
+        const uint32_t count = sign * pairs_.count(place);
+        if (is_free(b)) each_literal(b, [&](size_t literal) { pairs_.add(a, literal, count); });
+        else each_literal(a, [&](size_t literal) { pairs_.add(literal, b, count); });
     }
-}
-
-// Forgets the places of pairs that are no more.
-void Pairing::drop_uncounted() {
-    size_t to = 0;
-    for (const uint32_t at : listed_) {
-        if (counted(at)) listed_[to++] = at;
-        else pairs_[at] = 0;
-    }
-    listed_.resize(to);
 }
 
 // ---- choosing ----
@@ -129,10 +116,10 @@ std::vector<Pairing::Pair> Pairing::worth_a_symbol() const {
         if (frequency_[i]) of_symbol[i] = bits(frequency_[i]);
     uint32_t most = 0;
     std::vector<Pair> found;
-    for (const uint32_t at : listed_) {
-        const uint32_t c = counted(at);
+    for (const uint32_t place : pairs_.places()) {
+        const uint32_t c = pairs_.count(place);
         if (c < 2 || uint64_t{2} * c < most) continue;
-        const size_t a = at / most_, b = at % most_;
+        const size_t a = pairs_.first(place), b = pairs_.second(place);
         if (is_free(a) || is_free(b) || lengths_[a] + lengths_[b] > VALUES_A_SYMBOL) continue;
         if (c * (of_symbol[a] + of_symbol[b] - bits(c)) < SYMBOL_BITS) continue;
         found.push_back({static_cast<uint16_t>(a), static_cast<uint16_t>(b), c});
@@ -186,7 +173,7 @@ void Pairing::replace(const std::vector<Pair>& chosen) {
         const uint16_t* const second = &replacement_[row_[run.symbol]];
         const uint32_t pair = second[sequence_[i + 1].symbol], twin = run.count > 1 ? second[run.symbol] : 0;
         const bool is_changed = pair | twin | taken;
-        if (i) add(sequence_[i - 1].symbol, run.symbol, MINUS);
+        if (i) pairs_.add(sequence_[i - 1].symbol, run.symbol, MINUS);
         if (is_changed) {
             count_run(run, MINUS);
             taken = replace_run({run.symbol, run.count - taken}, twin, pair, is_new);
@@ -243,7 +230,7 @@ inline void Pairing::add_replaced(Run run, bool is_last_new, bool is_new) {
             return;
         }
         if (is_last_new) count_run(last, PLUS);
-        if (is_last_new || is_new) add(last.symbol, run.symbol, PLUS);
+        if (is_last_new || is_new) pairs_.add(last.symbol, run.symbol, PLUS);
     }
     replaced_.push(run);
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "syzygy_decoder.hpp"
+#include "syzygy_pair_counts.hpp"
 #include "syzygy_runs.hpp"
 
 namespace kingpair::syzygy {
@@ -25,9 +26,6 @@ constexpr double SYMBOL_BITS = 24;  // a symbol's entry in the header
 class Pairing {
   public:
     Pairing(std::span<const uint16_t> values, int symbols, PairingRoom& room);
-    ~Pairing();
-    Pairing(const Pairing&) = delete;
-    Pairing& operator=(const Pairing&) = delete;
 
     // Calls `pause` before each round; it may throw.
     void run(const std::function<void()>& pause);
@@ -47,7 +45,6 @@ class Pairing {
     void number_symbols();
     void count_all();
     void match_free(uint32_t sign);
-    void drop_uncounted();
     std::vector<Pair> worth_a_symbol() const;
     std::vector<Pair> choose(const std::vector<Pair>& sorted) const;
     void replace(const std::vector<Pair>& chosen);
@@ -60,14 +57,7 @@ class Pairing {
 
     bool is_free(size_t symbol) const { return symbol >= literals_ && symbol < literals_ + limits_.size(); }
     size_t columns() const { return most_ + 1; }  // a symbol, or the end
-    uint32_t counted(uint32_t at) const { return pairs_[at] & ~LISTED; }
-    void add(size_t first, size_t second, uint32_t count) {
-        uint32_t& at = pairs_[first * most_ + second];
-        if (!at) listed_.push_back(static_cast<uint32_t>(first * most_ + second));
-        at = (at + count) | LISTED;
-    }
 
-    static constexpr uint32_t LISTED = uint32_t{1} << 31;
     static constexpr uint8_t BEGINS = 1, ENDS = 2;
 
     size_t most_;
@@ -77,8 +67,7 @@ class Pairing {
     std::vector<uint32_t> lengths_;
     std::vector<uint64_t> frequency_;
     RunBuffer &sequence_, &replaced_;
-    uint32_t* pairs_ = nullptr;          // [first][second]: how often they stand together
-    std::vector<uint32_t> listed_;       // the places of `pairs_` that are not 0
+    PairCounts pairs_;
     std::vector<uint32_t> row_;          // of each symbol: where its row begins, 0 if no chosen pair begins with it
     std::vector<uint16_t> replacement_;  // [row][second]: the symbol of the pair, or 0
     std::vector<uint8_t> role_;          // of each symbol: whether it begins or ends a chosen pair
