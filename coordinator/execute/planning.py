@@ -37,7 +37,6 @@ from kingpair.workers.index.structures import structures
 from kingpair.workers.number_types import SIDES
 from kingpair.workers.published_proof import verified
 from kingpair.workers.sets.threads import Threads
-from kingpair.workers.study.syzygy_export import are_beside, remove_beside
 from kingpair.workers.table.build_folder import BuildFolder, SmallerDigests
 from kingpair.workers.table.key import DomainKey, TableKey
 from kingpair.workers.table.level_parts import written_parts
@@ -115,7 +114,11 @@ def plan_of(
 
 def _without_files(spec: BuildSpec, tables: TableStore, found: Sorted) -> set[str]:
     """The tables that are there and lack Syzygy files that the build is to leave behind."""
-    keys = [key for key in found.present if spec.syzygy and key.metric.counts_plies]
+    if not spec.syzygy:
+        return set()
+    from kingpair.workers.study.syzygy_export import are_beside  # few builds need it
+
+    keys = [key for key in found.present if key.metric.counts_plies]
     return {str(key) for key in keys if not are_beside(tables.store, key.material)}
 
 
@@ -240,6 +243,14 @@ def clear_leftovers(
             tables.store.remove(partial)
     for key in () if request.resume else found.missing_keys():
         tables.build_folder(key).clear()
-    for key in found.missing_keys() if request.spec.syzygy else ():
+    if request.spec.syzygy:
+        _remove_files(tables, found)
+
+
+def _remove_files(tables: TableStore, found: Sorted) -> None:
+    """Removes the Syzygy files of the tables that are to be built."""
+    from kingpair.workers.study.syzygy_export import remove_beside  # few builds need it
+
+    for key in found.missing_keys():
         if key.metric.counts_plies:
             remove_beside(tables.store, key.material)

@@ -6,8 +6,6 @@ getting anywhere ends the build.  Whenever workers, nodes or tables may have cha
 looks for what can begin.
 """
 
-from dataclasses import replace
-
 from kingpair.coordinator.machine.commands import AwaitNodes, Call, ClearLogs, MakePlan
 from kingpair.coordinator.machine.records import Became, NodesLacking, SetBack
 from kingpair.coordinator.machine.schedule import deserves_more, lacking, placements
@@ -18,7 +16,7 @@ from kingpair.coordinator.plan.domains import SolvedLevel
 
 def became(build: BuildJob, state: State, reason: str, out: Out) -> BuildJob:
     out.append(Became(state, reason))
-    return replace(build, state=state, reason=reason, awaiting=False)
+    return build._replace(state=state, reason=reason, awaiting=False)
 
 
 def tables_told(number: int) -> str:
@@ -33,11 +31,11 @@ def plan_told(tables: int, present: int) -> str:
 
 def end(build: BuildJob, state: State, reason: str, out: Out) -> BuildJob:
     build, _ = disbanded(build, out)
-    return became(replace(build, releasing=frozenset()), state, reason, out)
+    return became(build._replace(releasing=frozenset()), state, reason, out)
 
 
 def with_run(build: BuildJob, name: str, run: Run) -> BuildJob:
-    return replace(build, runs={**build.runs, name: run})
+    return build._replace(runs={**build.runs, name: run})
 
 
 def waiting_for(build: BuildJob, call: Call) -> Run | None:
@@ -50,7 +48,7 @@ def waiting_for(build: BuildJob, call: Call) -> Run | None:
 
 def forgiven(build: BuildJob) -> BuildJob:
     """Clears the counts of setbacks: a retry begins with none."""
-    return replace(build, runs={n: replace(run, setbacks=0) for n, run in build.runs.items()})
+    return build._replace(runs={n: run._replace(setbacks=0) for n, run in build.runs.items()})
 
 
 def disbanded(build: BuildJob, out: Out) -> tuple[BuildJob, frozenset[Call]]:
@@ -59,11 +57,11 @@ def disbanded(build: BuildJob, out: Out) -> tuple[BuildJob, frozenset[Call]]:
     for name, run in build.runs.items():
         runs[name], calls = disband(run, out)
         releasing |= calls
-    return replace(build, runs=runs), releasing
+    return build._replace(runs=runs), releasing
 
 
 def released(build: BuildJob, left: frozenset[Call], out: Out) -> BuildJob:
-    build = replace(build, releasing=left)
+    build = build._replace(releasing=left)
     if build.state is State.CANCELLING and not left:
         return became(build, State.CANCELLED, build.reason, out)
     return build
@@ -78,7 +76,7 @@ def set_back(
     if build.runs[name].team is None:
         return build  # what was hit before has ended the build
     run, _ = disband(build.runs[name], out)
-    run = replace(run, setbacks=run.setbacks + is_counted)
+    run = run._replace(setbacks=run.setbacks + is_counted)
     out.append(SetBack(name, run.incarnation, reason))
     build = with_run(build, name, run)
     assert build.plan is not None, "workers without a plan"
@@ -100,10 +98,10 @@ def started(build: BuildJob, out: Out, lack: str = "") -> BuildJob:
     if all(run.is_done for run in build.runs.values()):
         return end(build, State.SUCCEEDED, tables_told(progress(build).domains), out)
     if any(run.team is not None for run in build.runs.values()):
-        return replace(_grown(build), awaiting=False)
+        return _grown(build)._replace(awaiting=False)
     if build.awaiting:
         return build
-    build = replace(build, waits=build.waits + 1, awaiting=True)
+    build = build._replace(waits=build.waits + 1, awaiting=True)
     out += [NodesLacking(lack or lacking(build)), AwaitNodes(build.waits)]
     return build
 
@@ -131,20 +129,20 @@ def unsolved(build: BuildJob, name: str) -> BuildJob:
     while waiting:
         lower = waiting.pop()
         if runs[lower].solved:
-            runs[lower] = replace(runs[lower], passes={}, parts={}, solved=False)
+            runs[lower] = runs[lower]._replace(passes={}, parts={}, solved=False)
             waiting += runs[lower].domain.rests_on
-    return replace(build, runs=runs)
+    return build._replace(runs=runs)
 
 
 def _grown(build: BuildJob) -> BuildJob:
     """Mark the teams that are to be replaced by larger ones after their pass."""
     for name, run in build.runs.items():
         if run.team is not None and deserves_more(build, run):
-            build = with_run(build, name, replace(run, team=replace(run.team, growing=True)))
+            build = with_run(build, name, run._replace(team=run.team._replace(growing=True)))
     return build
 
 
 def make_plan(build: BuildJob, reason: str, out: Out) -> BuildJob:
-    build = became(replace(build, planning=build.planning + 1), State.PLANNING, reason, out)
+    build = became(build._replace(planning=build.planning + 1), State.PLANNING, reason, out)
     out.append(MakePlan(build.planning))
     return build

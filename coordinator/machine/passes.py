@@ -19,7 +19,6 @@ Functions take a run and give the next one; what is to be done is appended to `o
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from itertools import takewhile
 
 from kingpair.coordinator.machine.commands import (
@@ -68,12 +67,12 @@ def answered(run: Run, answer: Answer, policy: Policy, out: Out) -> Run:
     """Take the answer to a call that is waited for."""
     team, call = team_of(run), answer.call
     if call in team.seals:
-        return _sealed(run, replace(team, seals=without(team.seals, call)), policy, out)
+        return _sealed(run, team._replace(seals=without(team.seals, call)), policy, out)
     task = team.calls[call]
-    team = replace(team, calls=without(team.calls, call))
+    team = team._replace(calls=without(team.calls, call))
     if isinstance(answer, Prepared):
         last_exit = max(team.last_exit, answer.last_exit)
-        team = replace(team, last_exit=last_exit, sent=team.sent + answer.sent)
+        team = team._replace(last_exit=last_exit, sent=team.sent + answer.sent)
     if isinstance(answer, Computed):
         team = _gathered(team, answer)
     if isinstance(task, Paint) and isinstance(answer, Written):
@@ -83,7 +82,7 @@ def answered(run: Run, answer: Answer, policy: Policy, out: Out) -> Run:
     if isinstance(task, Verify) and isinstance(answer, Proved):
         return proved(run, team, task, answer, out)
     if team.calls:
-        return replace(run, team=team)
+        return run._replace(team=team)
     return _AFTER[team.stage](run, team, policy, out)
 
 
@@ -103,7 +102,7 @@ def _gathered(team: Team, answer: Computed) -> Team:
     seconds, _ = team.work.get(worker, (0.0, 0))
     work = {**team.work, worker: (seconds + answer.seconds, answer.memory)}
     disk, sent = team.disk.plus(answer.disk), team.sent + answer.sent
-    return replace(team, counts=counts, work=work, disk=disk, sent=sent)
+    return team._replace(counts=counts, work=work, disk=disk, sent=sent)
 
 
 def _found(team: Team) -> tuple[int, ...]:
@@ -124,7 +123,7 @@ def _created(run: Run, team: Team, policy: Policy, out: Out) -> Run:
         return _paint(run, team, out)
     winner, depth = waiting[0], Depth(len(run.passes.get(waiting[0], ())) - 1)
     quiet = _quiet(run.passes.get(winner, ()))
-    team = replace(team, winner=winner, depth=depth, quiet=quiet, last_exit=0, exchanged={})
+    team = team._replace(winner=winner, depth=depth, quiet=quiet, last_exit=0, exchanged={})
     task = Prepare(winner, run.log(winner))
     return ask(run, team, Stage.PREPARE, ((w, task) for w in range(len(team.shares))), out)
 
@@ -137,13 +136,13 @@ def _quiet(passes: tuple[CommittedPass, ...]) -> int:
 def _prepared(run: Run, team: Team, policy: Policy, out: Out) -> Run:
     if team.depth >= 0:
         return _win(run, team, policy, out)
-    team = replace(team, depth=Depth(0))
+    team = team._replace(depth=Depth(0))
     return ask_all(run, team, Stage.LOSE_AT_ONCE, lambda _: LoseAtOnce(team.winner), out)
 
 
 def _win(run: Run, team: Team, policy: Policy, out: Out) -> Run:
     depth = Depth(team.depth + 1)
-    team = replace(team, depth=depth)
+    team = team._replace(depth=depth)
     return ask_all(run, team, Stage.WIN, lambda inbound: Win(team.winner, depth, inbound), out)
 
 
@@ -153,7 +152,7 @@ def _won(run: Run, team: Team, policy: Policy, out: Out) -> Run:
     is_last = team.quiet + 1 >= run.domain.patience
     if not any(won) and team.depth > team.last_exit and is_last:
         return _complete(run, team, won, won, policy, out)
-    team = replace(team, won=won)
+    team = team._replace(won=won)
     return ask_all(
         run, team, Stage.LOSE, lambda inbound: Lose(team.winner, team.depth, inbound), out
     )
@@ -181,8 +180,7 @@ def _complete(
     seals = issue(run, team, ((w, seal) for w in range(len(team.shares))), out)
     exchanged = tuple((*pair, count) for pair, count in sorted(team.exchanged.items()) if count)
     found = Sealing(team.depth, won, lost, exchanged, over, seconds, work, team.disk)
-    team = replace(
-        team,
+    team = team._replace(
         issued=team.issued + len(seals),
         seals={**team.seals, **dict.fromkeys(seals, seal)},
         sealing=(*team.sealing, found),
@@ -200,10 +198,10 @@ def _sealed(run: Run, team: Team, policy: Policy, out: Out) -> Run:
     waiting = {seal.depth for seal in team.seals.values()}
     while team.sealing and team.sealing[0].depth not in waiting:
         run = _commit(run, team, team.sealing[0], out)
-        team = replace(team, sealing=team.sealing[1:])
+        team = team._replace(sealing=team.sealing[1:])
     if team.stage is Stage.SETTLE:
         return _settled(run, team, policy, out)
-    return replace(run, team=team)
+    return run._replace(team=team)
 
 
 def _commit(run: Run, team: Team, pass_: Sealing, out: Out) -> Run:
@@ -216,19 +214,19 @@ def _commit(run: Run, team: Team, pass_: Sealing, out: Out) -> Run:
     took = pass_.seconds, pass_.work, pass_.exchanged, pass_.disk
     domain, winner, by = run.domain.name, team.winner, team.incarnation
     out.append(PassCommitted(domain, winner, pass_.depth, by, *found, *took))
-    return further(replace(run, passes={**run.passes, team.winner: (*before, committed)}))
+    return further(run._replace(passes={**run.passes, team.winner: (*before, committed)}))
 
 
 def further(run: Run) -> Run:
     """Getting further than ever before makes up for the setbacks."""
     if run.committed <= run.furthest:
         return run
-    return replace(run, furthest=run.committed, setbacks=0)
+    return run._replace(furthest=run.committed, setbacks=0)
 
 
 def _settled(run: Run, team: Team, policy: Policy, out: Out) -> Run:
     """After a complete pass: on with the next, or wait for the log."""
-    run = replace(run, team=team)
+    run = run._replace(team=team)
     if not team.sealing and team.growing:
         return run  # `step` gives it a larger team
     if run.is_analysed(team.winner):
@@ -246,7 +244,7 @@ def _paint(run: Run, team: Team, out: Out) -> Run:
     """Every worker begins with a part; `_painted` hands out the others."""
     tasks = list(zip(team.present, _unpainted(run, team), strict=False))
     if not tasks and run.domain.table:
-        return _solved(replace(run, team=team), out)
+        return _solved(run._replace(team=team), out)
     if not tasks:
         parts = tuple(run.parts[part] for part in range(run.part_count))
         publish = Publish(parts, run.logs())
@@ -268,22 +266,22 @@ def _unpainted(run: Run, team: Team) -> Iterator[Paint]:
 def _painted(run: Run, team: Team, task: Paint, answer: Written, out: Out) -> Run:
     """A part is durable: on to the next one, or to the table."""
     out.append(PartWritten(run.domain.name, task.part, run.part_count, answer.bytes))
-    run = further(replace(run, parts={**run.parts, task.part: team.incarnation}))
+    run = further(run._replace(parts={**run.parts, task.part: team.incarnation}))
     worker = answer.call.worker
     if (waiting := next(_unpainted(run, team), None)) is not None:
         calls = issue(run, team, [(worker, waiting)], out)
-        team = replace(team, calls={**team.calls, **calls}, issued=team.issued + 1)
+        team = team._replace(calls={**team.calls, **calls}, issued=team.issued + 1)
     elif team.calls and is_needless(run, team, worker):
         team = let_go(run, team, [worker], out)
     if team.calls:
-        return replace(run, team=team)
+        return run._replace(team=team)
     return _paint(run, team, out)
 
 
 def _solved(run: Run, out: Out) -> Run:
     out.append(LevelSolved(run.domain.name))
     run, _ = disband(run, out)
-    return replace(run, solved=True)
+    return run._replace(solved=True)
 
 
 _AFTER: Mapping[Stage, Callable[[Run, Team, Policy, Out], Run]] = {

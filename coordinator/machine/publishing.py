@@ -10,7 +10,6 @@ one.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from kingpair.coordinator.machine.commands import Clear, Conclude, Export, Verify
 from kingpair.coordinator.machine.events import Proved, Written
@@ -31,7 +30,7 @@ def published(run: Run, team: Team, answer: Written, out: Out) -> Run:
     assert len(run.parts) == run.part_count, "a table lacks parts"
     table = PublishedTable(answer.bytes, answer.digest)
     out.append(TablePublished(run.domain.name, table.bytes, table.digest))
-    run = replace(run, team=team, published=table)
+    run = run._replace(team=team, published=table)
     return prove(run, team, out)
 
 
@@ -47,7 +46,7 @@ def prove(run: Run, team: Team, out: Out) -> Run:
     if not run.domain.verify:
         return _export_if_asked(run, team, out)
     parts = _parts(run, team)
-    team = replace(team, findings={})
+    team = team._replace(findings={})
     tasks = list(zip(team.present, _unproved(team, parts), strict=False))
     team = let_go(run, team, team.present[len(tasks) :], out)
     return ask(run, team, Stage.VERIFY, tasks, out)
@@ -68,14 +67,14 @@ def _unproved(team: Team, parts: int) -> Iterator[Verify]:
 def proved(run: Run, team: Team, task: Verify, answer: Proved, out: Out) -> Run:
     """A part is proved: on to the next one, or to the conclusion."""
     worker = answer.call.worker
-    team = replace(team, findings={**team.findings, task.part: answer.findings})
+    team = team._replace(findings={**team.findings, task.part: answer.findings})
     if (waiting := next(_unproved(team, task.parts), None)) is not None:
         calls = issue(run, team, [(worker, waiting)], out)
-        team = replace(team, calls={**team.calls, **calls}, issued=team.issued + 1)
+        team = team._replace(calls={**team.calls, **calls}, issued=team.issued + 1)
     elif worker != FIRST:
         team = let_go(run, team, [worker], out)
     if team.calls:
-        return replace(run, team=team)
+        return run._replace(team=team)
     findings = tuple(team.findings[part] for part in range(task.parts))
     return ask(run, team, Stage.VERIFY, [(FIRST, Conclude(findings))], out)
 
@@ -91,7 +90,7 @@ def verified(run: Run, team: Team, policy: Policy, out: Out) -> Run:
 def _export_if_asked(run: Run, team: Team, out: Out) -> Run:
     if run.domain.syzygy:
         return export(run, team, out)
-    return _ended(replace(run, team=team), out)
+    return _ended(run._replace(team=team), out)
 
 
 def export(run: Run, team: Team, out: Out) -> Run:
@@ -102,12 +101,12 @@ def export(run: Run, team: Team, out: Out) -> Run:
 def exported(run: Run, team: Team, policy: Policy, out: Out) -> Run:
     out.append(ExportDone(run.domain.name))
     if run.table is None:
-        return _ended(replace(run, team=team), out)
-    run, _ = disband(replace(run, team=team, exported=True), out)
+        return _ended(run._replace(team=team), out)
+    run, _ = disband(run._replace(team=team, exported=True), out)
     return run
 
 
 def _ended(run: Run, out: Out) -> Run:
-    run, _ = disband(replace(run, table=run.published, published=None), out)
+    run, _ = disband(run._replace(table=run.published, published=None), out)
     out.append(Clear(run.domain.name))
     return run

@@ -9,7 +9,6 @@ at least that of the store, and that of the nodes at work all the time.
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
@@ -83,14 +82,14 @@ def predict_all(
         for name, shares in placements(build):
             run = build.runs[name]
             team = Team(1, shares, ())
-            build = replace(build, runs={**build.runs, name: replace(run, team=team)})
+            build = build._replace(runs={**build.runs, name: run._replace(team=team)})
             found[name] = predictor.of(name, shares)
             clock.begin(name, found[name].parts)
         if not clock.waiting:
             break
         for name in clock.advance():
-            run = replace(build.runs[name], team=None, table=PRESENT)
-            build = replace(build, runs={**build.runs, name: run})
+            run = build.runs[name]._replace(team=None, table=PRESENT)
+            build = build._replace(runs={**build.runs, name: run})
     rest = {name: predictor.alone(name) for name in named if name not in found}  # they fit nowhere
     seconds = clock.now + sum(each.seconds for each in rest.values())
     ones = [predictor.on_one(name) for name in named]

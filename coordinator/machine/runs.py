@@ -1,7 +1,6 @@
 """The runs of a plan: a domain goes on from an earlier plan's run, or from what the store has."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from kingpair.coordinator.machine.state import PRESENT, Run
 from kingpair.coordinator.plan.domains import BuildPlan, DomainPlan, Logged
@@ -30,17 +29,17 @@ def _run(domain: DomainPlan, plan: BuildPlan, before: Run | None, logged: Logged
     is_there = (domain.table or domain.name) in plan.present
     if logged is not None:
         passes, workers = dict(logged.passes), dict(logged.workers)
-        run = replace(run, incarnation=logged.incarnation, passes=passes, workers=workers)
-        run = replace(run, parts=dict(logged.parts), solved=bool(logged.parts))
+        run = run._replace(incarnation=logged.incarnation, passes=passes, workers=workers)
+        run = run._replace(parts=dict(logged.parts), solved=bool(logged.parts))
     if before is not None:
         is_same = (before.domain, before.layout) == (domain, run.layout)
         if is_same and (is_there or before.table is None):
             run = before
         if run.published is not None:  # its parts went into it
-            run = replace(run, published=None, parts=run.parts if is_there else {})
+            run = run._replace(published=None, parts=run.parts if is_there else {})
         incarnation = max(run.incarnation, before.incarnation)
-        run = replace(run, incarnation=incarnation, exported=False)  # the plan has looked for files
+        run = run._replace(incarnation=incarnation, exported=False)  # the plan has looked for files
     if domain.table:
-        return replace(run, solved=is_there or run.solved, furthest=run.committed)
+        return run._replace(solved=is_there or run.solved, furthest=run.committed)
     table = run.table or PRESENT if is_there else None
-    return replace(run, table=table, furthest=run.committed)
+    return run._replace(table=table, furthest=run.committed)

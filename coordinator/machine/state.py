@@ -5,11 +5,14 @@
         Team  while it is solved  what is under way: workers of one incarnation and their calls
 
 A team can be thrown away at any moment: everything that counts is in the run.
+
+They are tuples, which are copied with a change three times as fast as dataclasses: a small build
+spends a tenth of its time here.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any, NamedTuple
 
 from kingpair.coordinator.machine.commands import Call, Seal, SentFrontier, Task
 from kingpair.coordinator.plan.cut import Owners
@@ -65,8 +68,10 @@ class Stage(StrEnum):
 ANALYSING = {Stage.PREPARE, Stage.LOSE_AT_ONCE, Stage.WIN, Stage.LOSE, Stage.SETTLE}
 
 
-@dataclass(frozen=True, slots=True)
-class Sealing:
+NONE_YET: Mapping[Any, Any] = {}
+
+
+class Sealing(NamedTuple):
     """A complete pass, whose log entries are not all known to be durable."""
 
     depth: Depth
@@ -79,32 +84,31 @@ class Sealing:
     disk: DiskUse
 
 
-@dataclass(frozen=True, slots=True)
-class Team:
+class Team(NamedTuple):
     """The workers of one incarnation, and what they are waited for."""
 
     incarnation: int
     shares: tuple[WorkerPlacement, ...]
     owners: Owners
     stage: Stage = Stage.CREATE
-    calls: Mapping[Call, Task] = field(default_factory=dict)  # the stage ends when none is left
-    seals: Mapping[Call, Seal] = field(default_factory=dict)
+    calls: Mapping[Call, Task] = NONE_YET  # the stage ends when none is left
+    seals: Mapping[Call, Seal] = NONE_YET
     issued: int = 0  # calls so far
     winner: Side = 0
     depth: Depth = Depth(-1)
     last_exit: int = 0  # of the winner at hand: no pass before this depth is the last
     quiet: int = 0  # the last passes, in which nothing was lost
-    counts: Mapping[int, tuple[int, ...]] = field(default_factory=dict)  # this step's, by worker
+    counts: Mapping[int, tuple[int, ...]] = NONE_YET  # this step's, by worker
     sent: tuple[SentFrontier, ...] = ()  # this step's; the next one's inbound
     won: tuple[int, ...] = ()  # this pass's W_n, by partition
-    exchanged: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    exchanged: Mapping[tuple[int, int], int] = NONE_YET
     """Bytes in this pass, by sender and receiver."""
-    work: Mapping[int, tuple[float, int]] = field(default_factory=dict)
+    work: Mapping[int, tuple[float, int]] = NONE_YET
     """Seconds in this pass, and the most memory that a process ever had, by worker."""
     disk: DiskUse = NO_DISK_USE  # by sets in this pass
     sealing: tuple[Sealing, ...] = ()
     growing: bool = False  # there are nodes for a larger team
-    findings: Mapping[int, str] = field(default_factory=dict)  # of the proof, by part
+    findings: Mapping[int, str] = NONE_YET  # of the proof, by part
     released: frozenset[int] = frozenset()  # workers that have nothing left to do
 
     @property
@@ -126,26 +130,22 @@ class Team:
         return tuple(self.shares[worker] for worker in self.present)
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedTable:
+class PublishedTable(NamedTuple):
     """The size of a published table, and its digest."""
 
     bytes: int
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """One domain on its way to its table."""
 
     domain: DomainPlan
     layout: Layout
     incarnation: int = 0  # the last one given out
-    workers: Mapping[int, int] = field(default_factory=dict)  # by incarnation
-    passes: Mapping[Side, tuple[CommittedPass, ...]] = field(
-        default_factory=dict
-    )  # committed, by winner
-    parts: Mapping[int, int] = field(default_factory=dict)  # part -> incarnation that wrote it
+    workers: Mapping[int, int] = NONE_YET  # by incarnation
+    passes: Mapping[Side, tuple[CommittedPass, ...]] = NONE_YET  # committed, by winner
+    parts: Mapping[int, int] = NONE_YET  # part -> incarnation that wrote it
     published: PublishedTable | None = None  # it has its name, and is yet to be verified
     table: PublishedTable | None = None
     exported: bool = False  # the Syzygy files that it lacked are written
@@ -198,24 +198,22 @@ PRESENT = PublishedTable(0, "")
 """The table of a domain that was there before the build."""
 
 
-@dataclass(frozen=True, slots=True)
-class BuildJob:
+class BuildJob(NamedTuple):
     """A build.  `Build(name)` is one that was submitted and nothing else."""
 
     name: str
     state: State = State.QUEUED
     reason: str = ""
     plan: BuildPlan | None = None
-    nodes: Mapping[str, Node] = field(default_factory=dict)
-    runs: Mapping[str, Run] = field(default_factory=dict)
+    nodes: Mapping[str, Node] = NONE_YET
+    runs: Mapping[str, Run] = NONE_YET
     planning: int = 0  # attempts to make a plan
     waits: int = 0  # AwaitNodes so far
     awaiting: bool = False
     releasing: frozenset[Call] = frozenset()  # while cancelling
 
 
-@dataclass(frozen=True, slots=True)
-class BuildTotals:
+class BuildTotals(NamedTuple):
     """The committed work of a build, in totals."""
 
     tables: int

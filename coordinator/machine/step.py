@@ -22,7 +22,6 @@ after a crash is the fold of the journal's events and this one.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from kingpair.coordinator.machine.commands import Command, Repeatable
@@ -135,7 +134,7 @@ def _cancelled(build: BuildJob, event: CancelRequested, out: Out) -> BuildJob:
     if build.state in (State.QUEUED, State.PAUSED):
         return became(build, State.CANCELLED, event.reason, out)  # nothing of it runs
     build, releasing = disbanded(build, out)
-    build = became(replace(build, releasing=releasing), State.CANCELLING, event.reason, out)
+    build = became(build._replace(releasing=releasing), State.CANCELLING, event.reason, out)
     return released(build, releasing, out)
 
 
@@ -154,7 +153,7 @@ def _planned(build: BuildJob, event: Planned, out: Out) -> BuildJob:
     if build.state is not State.PLANNING or event.attempt != build.planning:
         return build
     runs = runs_of(event.plan, build.runs)
-    build = replace(build, plan=event.plan, runs=runs)
+    build = build._replace(plan=event.plan, runs=runs)
     tables = [run for run in runs.values() if not run.domain.table]
     present = sum(run.table is not None for run in tables)
     out.append(_waves(event.plan, runs))
@@ -185,7 +184,7 @@ def _unplannable(build: BuildJob, event: Unplannable, out: Out) -> BuildJob:
 
 def _joined(build: BuildJob, event: NodesJoined, out: Out) -> BuildJob:
     new = {node.name: node for node in event.nodes if node.name not in build.nodes}
-    return started(replace(build, nodes={**build.nodes, **new}), out) if new else build
+    return started(build._replace(nodes={**build.nodes, **new}), out) if new else build
 
 
 def _unfit(build: BuildJob, event: NodesUnfit, out: Out) -> BuildJob:
@@ -198,7 +197,7 @@ def _left(build: BuildJob, event: NodeLeft, out: Out) -> BuildJob:
     if event.name not in build.nodes:
         return build
     nodes = {name: node for name, node in build.nodes.items() if name != event.name}
-    build = replace(build, nodes=nodes)
+    build = build._replace(nodes=nodes)
     hit = [
         name
         for name, run in build.runs.items()
@@ -244,7 +243,7 @@ def _expired(build: BuildJob, event: LeaseExpired, out: Out) -> BuildJob:
 
 def _restarted(build: BuildJob, event: Restarted, out: Out) -> BuildJob:
     build, _ = disbanded(build, out)
-    build = replace(build, nodes={}, awaiting=False)
+    build = build._replace(nodes={}, awaiting=False)
     if build.state is State.PLANNING:
         return make_plan(build, "the coordinator was restarted", out)
     if build.state is State.CANCELLING:
@@ -281,7 +280,7 @@ def _regrouped(build: BuildJob, run: Run, out: Out) -> BuildJob:
         run, _ = disband(run, out)
         return started(with_run(build, run.domain.name, run), out)
     assert build.plan is not None, "a team without a plan"
-    run = go_on(replace(run, team=replace(team, growing=False)), build.plan.policy, out)
+    run = go_on(run._replace(team=team._replace(growing=False)), build.plan.policy, out)
     return with_run(build, run.domain.name, run)
 
 
@@ -313,7 +312,7 @@ def _damaged(build: BuildJob, event: Damaged, out: Out) -> BuildJob:
         build = unsolved(build, event.call.domain)
         return started(set_back(build, event.call.domain, reason, out), out)
     sound = tuple(p for p in run.passes.get(event.winner, ()) if p.depth <= event.depth)
-    run = replace(run, passes={**run.passes, event.winner: sound})
+    run = run._replace(passes={**run.passes, event.winner: sound})
     build = with_run(build, event.call.domain, run)
     return started(set_back(build, event.call.domain, reason, out), out)
 

@@ -48,7 +48,7 @@ def begin(
     if not run.domain.lacks_files:  # of an export its beginning is recorded
         out.append(Assigned(run.domain.name, incarnation, placed, severed, given, proportions))
     team = Team(incarnation, shares, owners)
-    run = replace(run, incarnation=incarnation, workers=numbers, team=team)
+    run = run._replace(incarnation=incarnation, workers=numbers, team=team)
     mode, exports = run.domain.mode, run.domain.lacks_files
     tasks = [
         Create(share.node, share.cores, share.memory, owners, below, mode, exports)
@@ -64,14 +64,14 @@ def disband(run: Run, out: Out) -> tuple[Run, frozenset[Call]]:
     team = run.team
     calls = [_call(run, team, worker, team.issued + worker) for worker in team.present]
     out.extend(Do(call, Release()) for call in calls)
-    return replace(run, team=None), frozenset(calls)
+    return run._replace(team=None), frozenset(calls)
 
 
 def let_go(run: Run, team: Team, workers: Iterable[int], out: Out) -> Team:
     """Release workers that have nothing left to do; the others go on."""
     idle = frozenset(workers)
     issued = issue(run, team, ((worker, Release()) for worker in sorted(idle)), out)
-    return replace(team, released=team.released | idle, issued=team.issued + len(issued))
+    return team._replace(released=team.released | idle, issued=team.issued + len(issued))
 
 
 def repeat(run: Run, call: Call, reason: str, out: Out) -> Run:
@@ -83,9 +83,9 @@ def repeat(run: Run, call: Call, reason: str, out: Out) -> Run:
     out += [Repeated(call.domain, call.worker, name, again.attempt, reason), Do(again, task)]
     if isinstance(task, Seal):
         seals = {again if c == call else c: t for c, t in team.seals.items()}
-        return replace(run, team=replace(team, seals=seals))
+        return run._replace(team=team._replace(seals=seals))
     calls = {again if c == call else c: t for c, t in team.calls.items()}
-    return replace(run, team=replace(team, calls=calls))
+    return run._replace(team=team._replace(calls=calls))
 
 
 def _owners(run: Run, shares: Sequence[WorkerPlacement]) -> tuple[int, ...]:
@@ -117,8 +117,8 @@ def ask(run: Run, team: Team, stage: Stage, tasks: Iterable[tuple[int, Task]], o
     assert calls, f"{stage}: a stage without a call would never end"
     assert not team.calls, f"{stage}: the stage before has not ended"
     issued = team.issued + len(calls)
-    team = replace(team, stage=stage, calls=calls, issued=issued, counts={}, sent=())
-    return replace(run, team=team)
+    team = team._replace(stage=stage, calls=calls, issued=issued, counts={}, sent=())
+    return run._replace(team=team)
 
 
 def ask_all(
@@ -132,7 +132,7 @@ def ask_all(
     exchanged = Counter(team.exchanged)
     for batch in team.sent:
         exchanged[batch.sender, batch.receiver] += batch.bytes
-    return ask(run, replace(team, exchanged=exchanged), stage, tasks, out)
+    return ask(run, team._replace(exchanged=exchanged), stage, tasks, out)
 
 
 def without(mapping: Mapping[Call, AnyTask], call: Call) -> dict[Call, AnyTask]:

@@ -44,6 +44,8 @@ def cut(layout: Layout, proportions: Proportions) -> Owners:
 
 def links_cut(layout: Layout, owners: Owners) -> int:
     """Ordered pairs of neighbours with different workers."""
+    if len(set(owners)) == 1:
+        return 0
     return sum(owners[p] != owners[q] for p, others in enumerate(layout.neighbours) for q in others)
 
 

@@ -177,6 +177,7 @@ class _Chunks:
         """
         order = np.array([self._order.get(p, -1) for p in wanted.tolist()])
         chunks, places = np.divmod(order, self._together)
-        for chunk in np.unique(chunks[order >= 0]).tolist():
+        # A set, because np.unique imports masked arrays, at the cost of a small build.
+        for chunk in sorted({*chunks[order >= 0].tolist()}):
             first = self._partitions[chunk * self._together]
             yield first, np.where(chunks == chunk, places, -1).astype(np.int16)

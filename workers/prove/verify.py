@@ -213,7 +213,7 @@ class Verification:
         def job(pairs: Partitions) -> list[tuple[Partition, PartitionCheck, ValueCounts]]:
             found = []
             for pair in numbers_of(pairs):
-                tally = np.zeros_like(side.tally)
+                tally = np.zeros(side.tally.shape, side.tally.dtype)
                 values = self.values(pair, mover)
                 said = self.kernel.check(pair, mover, values, quiet, place, tally)
                 found.append((pair, PartitionCheck(*said), tally))

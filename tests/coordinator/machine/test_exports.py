@@ -95,7 +95,7 @@ def test_a_new_plan_says_anew_which_files_are_missing() -> None:
     driven = Driven(planned(), *nodes(1))
     driven.until(Export)
     driven.answer(Export)
-    driven.build = replace(driven.build, state=State.FAILED)
+    driven.build = driven.build._replace(state=State.FAILED)
     driven.tell(RetryRequested("files are gone"))
     driven.tell(Planned(2, planned()))
     assert driven.until(Export)
