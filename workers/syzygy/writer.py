@@ -249,17 +249,15 @@ def _mapped(found: NDArray[np.intp], counts: NDArray[np.uint64]) -> tuple[int, R
     for result in (0, 1):
         if (result << RESULT_SHIFT | 100) in found:
             flags |= _EXACT[result]
-    maps = []
-    for result in range(4):
-        of_result: dict[int, int] = {}
-        for value, count in zip(found.tolist(), counts.tolist(), strict=True):
-            if value >> RESULT_SHIFT == result:
-                stored = _stored_value(flags, result, value & PLIES)
-                of_result[stored] = of_result.get(stored, 0) + count
-        maps.append(tuple(sorted(of_result, key=lambda value: (-of_result[value], value))))
+    by_result: list[dict[int, int]] = [{} for _ in _EXACT]
+    for value, count in zip(found.tolist(), counts.tolist(), strict=True):
+        result = value >> RESULT_SHIFT
+        stored = _stored_value(flags, result, value & PLIES)
+        by_result[result][stored] = by_result[result].get(stored, 0) + count
+    maps = tuple(tuple(sorted(each, key=lambda v: (-each[v], v))) for each in by_result)
     if max((value for values in maps for value in values), default=0) > 255:
         flags |= layout.WIDE_MAP
-    return flags, tuple(maps)
+    return flags, maps
 
 
 def _stored_value(flags: int, result: int, plies: int) -> int:
@@ -268,8 +266,11 @@ def _stored_value(flags: int, result: int, plies: int) -> int:
     return beyond if flags & _EXACT[result] else beyond // 2
 
 
-def _plies_of(flags: int, result: int, value: int) -> list[int]:
-    return [p for p in range(value, 2 * value + 3) if _stored_value(flags, result, p) == value]
+def _plies_of(flags: int, result: int, value: int) -> range:
+    """The plies for which a value stands."""
+    apart = 1 if flags & _EXACT[result] else 2
+    last = apart * (value + 1)
+    return range(last - apart + 1 if value else 0, last + 1)
 
 
 def _room(values: Values, kind: FileKind) -> tuple[Values, Values]:
