@@ -16,8 +16,7 @@ from kingpair.workers.index.index import Index
 from kingpair.workers.index.king_pairs import FIXED, TURNED
 from kingpair.workers.index.material_index import index_of, table_index
 from kingpair.workers.index.structures import structures
-from kingpair.workers.index.walk_parts import PARTED_PIECES
-from kingpair.workers.prove.verify import KEPT_BYTES
+from kingpair.workers.index.walk_parts import KEPT_BYTES, PARTED_PIECES
 from kingpair.workers.solve.budget import AHEAD, UNDO, walk_piece
 from kingpair.workers.solve.sets_mode import SetsMode
 

@@ -41,7 +41,7 @@ from kingpair.workers import _kernels
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.index.king_pairs import TURNED, numbers_of
-from kingpair.workers.index.walk_parts import walk_parts
+from kingpair.workers.index.walk_parts import KEPT_BYTES, walk_parts
 from kingpair.workers.number_types import SIDES, Partition, Row, Side, opponent
 from kingpair.workers.prove.capture_keys import (
     CaptureKeys,
@@ -62,7 +62,6 @@ from kingpair.workers.table.format import COLUMNS, Table
 from kingpair.workers.table.value import Values
 
 NARROW_MAX = 126  # the longest distance in a byte that the verifier can tell from a draw
-KEPT_BYTES = 512 << 20  # the most that the values of a table may take to be kept in memory
 
 
 def verify(
