@@ -197,8 +197,7 @@ class Worker(TableWorker):
 
     def _new_analysis(self, winner: Side, log: PassLog, open_sets: OpenSets) -> Analysis:
         if self._exits is None:
-            tables = self.key, self._store, self._threads
-            self._exits = open_sets.exits or open_sets.share_exits(exits_of_table(*tables))
+            self._exits = open_sets.exits or open_sets.share_exits(self._read_exits())
         exits = self._exits[winner]
         return Analysis(
             self.domain,
@@ -209,6 +208,11 @@ class Worker(TableWorker):
             open_sets,
             self.key.metric.passes_per_move,
         )
+
+    def _read_exits(self) -> tuple[Exits, Exits]:
+        share = self.domain.share
+        around = np.sort(np.concatenate((share.own, share.halo))) if self._workers > 1 else None
+        return exits_of_table(self.key, self._store, self._threads, around)
 
     def _new_streamed_analysis(self, winner: Side, log: PassLog) -> StreamedAnalysis:
         exits = WalkedExits(self.key, winner, self._store, self._threads)

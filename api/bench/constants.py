@@ -41,6 +41,7 @@ from kingpair.coordinator.plan.build_spec import BuildSpec
 from kingpair.coordinator.plan.cluster import Constants
 from kingpair.coordinator.plan.domain_work import STEPS, UNIT_SLOTS, smaller_slots
 from kingpair.coordinator.plan.pass_statistics import occupied, placed
+from kingpair.coordinator.plan.sharing import Sharing
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.chess.waves import closure
 from kingpair.workers.index.king_pairs import TURNED
@@ -134,7 +135,8 @@ def of_six_men(seen: RecordedBuild, found: Constants) -> Constants:
 
 def of_two_workers(alone: RecordedBuild, together: RecordedBuild, found: Constants) -> Constants:
     """Adds the cost of taking in: the work of two workers beyond one, without reading tables."""
-    more = together.work - alone.work - smaller_slots(alone.material) * found.exit
+    again = sum(map(sum, Sharing.of(2).each)) / len(TURNED) - 1
+    more = together.work - alone.work - again * smaller_slots(alone.material) * found.exit
     return found._replace(take=max(0.0, more) / together.exchanged())
 
 

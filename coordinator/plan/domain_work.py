@@ -1,6 +1,7 @@
 """The parts of a domain's solution: the seconds and the stored bytes that each of them takes.
 
-    opening    every worker reads the smaller tables and opens its own partitions
+    opening    every worker reads the smaller tables, as far as its partitions and those around
+               them go, and opens its own partitions
     passes     steps on all partitions, barriers, what others found; the log goes to the store, or
                to the node's own disk
     painting   all workers paint parts of the table from the log
@@ -92,11 +93,12 @@ class DomainWork(NamedTuple):
         return self.opening(winners), solving, painting, self.joining(), self.proof()
 
     def opening(self, winners: int) -> Part:
-        """Every worker reads all of the smaller tables; each opens its own partitions."""
+        """Each worker reads of the smaller tables its partitions and those around them."""
         smaller, c = smaller_slots(self.material), self.constants
+        read = [(own + around) / len(TURNED) for own, around in self.share.each]
         opened = winners * self.slots * c.opening * self.busy
-        seconds = smaller * c.exit / self.cluster.cores + opened
-        return Part("opening", seconds, self.workers * smaller * TABLE_DENSITY)
+        seconds = max(read) * smaller * c.exit / self.cluster.cores + opened
+        return Part("opening", seconds, sum(read) * smaller * TABLE_DENSITY)
 
     def moving(self, mode: SetsMode, a_set: int) -> float:
         """The seconds in which a pass reads and writes the sets that lie in files: each worker its

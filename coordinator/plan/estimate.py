@@ -117,8 +117,7 @@ def estimate(material: Material, threads: int, metric: Metric = Metric.DTC) -> E
         return _with_pawns(material, threads, metric)
     index = index_of(material)
     bitmap = index.set_bytes
-    smaller = metric.bitmaps.smaller * index.smaller_set_bytes
-    sets, exits = metric.bitmaps.own * (bitmap + bitmap // 512), index.axes * smaller
+    sets, exits = metric.bitmaps.own * (bitmap + bitmap // 512), _exit_bytes(index, metric)
     scratch = threads * 3 * bitmap // index.partitions
     # While painting, a chunk of both columns in each thread, and as many compressed parts waiting.
     painting = 2 * threads * 2 * index.together * index.slots
@@ -143,6 +142,11 @@ def estimate(material: Material, threads: int, metric: Metric = Metric.DTC) -> E
         sets,
         () if material.game.frame else tuple(map(needs, list(SetsMode)[1:])),
     )
+
+
+def _exit_bytes(index: Index, metric: Metric) -> int:
+    """What is kept of the smaller tables, one without each man."""
+    return index.axes * metric.bitmaps.smaller * index.smaller_set_bytes
 
 
 def _held(mode: SetsMode, index: Index, threads: int, metric: Metric) -> int:
@@ -238,19 +242,22 @@ def level_memory(material: Material, level: Index, metric: Metric) -> tuple[int,
 
 def memory_of(whole: Estimate, metric: Metric) -> tuple[int, int, int]:
     """Returns the bytes of a worker: fixed, for each partition of its own, and for each copy; with
-    what it keeps on a cluster for a worker that takes over.  One that holds fewer sets has copies
-    of open_w alone, and keeps nothing for others.
+    what it keeps on a cluster for a worker that takes over.  Of the smaller tables it keeps the
+    same partitions.  One that holds fewer sets has copies of open_w alone, and keeps nothing for
+    others.
     """
-    partitions = index_of(whole.material).partitions
+    index = index_of(whole.material)
+    partitions = index.partitions
     if whole.mode is not SetsMode.ALL:
         a_set, held = whole.bitmap // partitions, whole.mode.held
         return whole.fixed, held * a_set, min(1, held) * a_set
     a_set = (whole.bitmap + whole.bitmap // 512) // partitions
-    own, undo = metric.bitmaps.own * a_set, a_set // UNDO
+    exits = 0 if whole.material.game.frame else _exit_bytes(index, metric) // partitions
+    own, undo = metric.bitmaps.own * a_set + exits, a_set // UNDO
     return (
         max(BASE, whole.memory - own * partitions),
         own + undo,
-        metric.bitmaps.copied * a_set + undo,
+        metric.bitmaps.copied * a_set + exits + undo,
     )
 
 

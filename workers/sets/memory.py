@@ -52,6 +52,13 @@ def sparse_zeros(count: int, dtype: type[Scalar]) -> NDArray[Scalar]:
     return np.frombuffer(memory, dtype=dtype, count=count)
 
 
+def copy_written(source: NDArray[np.uint8], target: NDArray[np.uint8]) -> None:
+    """Copies an array into zeroed memory; pieces of zeros take none there."""
+    for at in range(0, source.size, _HUGE):
+        if (piece := source[at : at + _HUGE]).any():
+            target[at : at + _HUGE] = piece
+
+
 def zeros_in(directory: Path, count: int, dtype: type[Scalar]) -> NDArray[Scalar]:
     """A zeroed array in an unnamed file, which the system moves out of memory if it must."""
     size = max(count * np.dtype(dtype).itemsize, 1)

@@ -18,6 +18,9 @@ has depth 1, or 101 if the 50-move rule does not let the smaller position be won
 Here n is a pass.  Where plies are counted, pass n finds what is won in n - 1 plies and what is lost
 in n (analysis.py).
 
+A capture leads to the same kings, or a king that takes moves.  So one of several workers reads of
+the smaller tables its own partitions and those that a king can enter from them.
+
 Cost: the smaller column is read once, a byte for each of its 462 x 64^(m-1) slots, a partition at
 a time.  For dtc three sets are read off it on the way, for dtz six, and it is kept nowhere; for dtm
 it is kept, and the set of a depth is read off it when it is asked for.
@@ -33,7 +36,7 @@ from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import CLOCK_LIMIT
 from kingpair.workers.number_types import SIDES, Depth
 from kingpair.workers.sets.domain import Domain
-from kingpair.workers.sets.threads import Threads
+from kingpair.workers.sets.threads import Chunk, Threads
 from kingpair.workers.solve.capture_sets import ClassSets, DepthSets, OutcomeSets, PositionSet
 from kingpair.workers.solve.exit_columns import CaptureSets, ExitColumn, Tables, read_column
 from kingpair.workers.table.key import TableKey
@@ -59,17 +62,25 @@ ByMan = list[Kind | None]  # one for each man of the larger material, None if no
 
 
 def exits_of(
-    key: TableKey, tables: Tables, threads: Threads, limit: int = CLOCK_LIMIT
+    key: TableKey,
+    tables: Tables,
+    threads: Threads,
+    limit: int = CLOCK_LIMIT,
+    partitions: Chunk | None = None,
 ) -> tuple[Exits, Exits]:
     """Returns the exits for the analysis of each winner: stronger, weaker.  `limit` is that of the
-    50-move rule in plies.
+    50-move rule in plies.  If partitions are named, only those of them.
     """
+
+    def read(make: Make[Kind]) -> list[Kind]:
+        return _capture_sets(key, make, tables, threads, partitions)
+
     if key.metric.exits_carry_class:
-        by_man = _capture_sets(key, partial(ClassSets, limit), tables, threads)
-        return _both(key.material, by_man, partial(ZeroingExits, limit))
+        by_class = read(partial(ClassSets, limit))
+        return _both(key.material, by_class, partial(ZeroingExits, limit))
     if key.metric.exits_carry_depth:
-        return _both(key.material, _capture_sets(key, DepthSets, tables, threads), MateExits)
-    return _both(key.material, _capture_sets(key, OutcomeSets, tables, threads), ConversionExits)
+        return _both(key.material, read(DepthSets), MateExits)
+    return _both(key.material, read(OutcomeSets), ConversionExits)
 
 
 def _both(
@@ -84,7 +95,13 @@ def _both(
     return make(first, second), make(second, first)
 
 
-def _capture_sets(key: TableKey, make: Make[Kind], tables: Tables, threads: Threads) -> list[Kind]:
+def _capture_sets(
+    key: TableKey,
+    make: Make[Kind],
+    tables: Tables,
+    threads: Threads,
+    partitions: Chunk | None,
+) -> list[Kind]:
     """Returns for each man the sets of the table without him; like men share theirs."""
     loaded: dict[tuple[Material, bool, int], Kind] = {}
     by_man = []
@@ -93,7 +110,7 @@ def _capture_sets(key: TableKey, make: Make[Kind], tables: Tables, threads: Thre
         if taken not in loaded:
             column = ExitColumn(key, capture, tables)
             loaded[taken] = make(column.domain, column.dtype)
-            read_column(column, loaded[taken], threads)
+            read_column(column, loaded[taken], threads, partitions)
         by_man.append(loaded[taken])
     return by_man
 

@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 from kingpair.workers.number_types import Depth, Side
 from kingpair.workers.passlog.log import LayerChunk, LayerStream, split
 from kingpair.workers.sets.domain import Domain
-from kingpair.workers.sets.memory import Layer, zeros
+from kingpair.workers.sets.memory import Layer, copy_written, zeros
 from kingpair.workers.solve.budget import UNDO
 from kingpair.workers.solve.exits import Exits
 
@@ -265,7 +265,7 @@ class OpenSets:
         listed, *rooms = _carved(memory, plan)
         listed[:] = len(parts), *(part.size for part in parts)
         for room, part in zip(rooms, parts, strict=True):
-            room[:] = part
+            copy_written(part, room)
         self._head["exits"] = size
         return self.exits or exits
 

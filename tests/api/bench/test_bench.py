@@ -38,11 +38,13 @@ from kingpair.coordinator.machine.records import (
 from kingpair.coordinator.plan.cluster import Constants
 from kingpair.coordinator.plan.domain_work import smaller_slots
 from kingpair.coordinator.plan.pass_statistics import occupied, placed
+from kingpair.coordinator.plan.sharing import Sharing
 from kingpair.workers.errors import CannotBuild
 from kingpair.workers.game.chess.fen import parse_fen
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.chess.position import material_of
 from kingpair.workers.game.metric import Metric
+from kingpair.workers.index.king_pairs import TURNED
 from kingpair.workers.number_types import Depth
 from kingpair.workers.sets.material_domain import domain_of
 from kingpair.workers.table.key import TableKey
@@ -151,7 +153,8 @@ def test_the_constants_are_found_in_passes_that_keep_to_them() -> None:
 def test_the_work_of_two_workers_beyond_one_is_reading_and_taking_in() -> None:
     wanted = Constants(take=5e-9)
     passes = [committed(SIX_MEN, 1, 1, exchanged=3_000_000_000)]
-    more = 3e9 * wanted.take + smaller_slots(SIX_MEN) * wanted.exit
+    again = sum(own + around for own, around in Sharing.of(2).each) / len(TURNED) - 1
+    more = 3e9 * wanted.take + again * smaller_slots(SIX_MEN) * wanted.exit
     alone = RecordedBuild(SIX_MEN, (), 120.0)
     together = watched(SIX_MEN, passes, [1.0])._replace(work=120.0 + more)
     assert of_two_workers(alone, together, Constants()).take == pytest.approx(wanted.take)

@@ -2,17 +2,19 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from bitmaps import marked, squares_of
+from shared_tables import unproved
 
 from kingpair.coordinator.execute.build import build
 from kingpair.coordinator.execute.request import BuildRequest
 from kingpair.coordinator.plan.build_spec import BuildSpec
 from kingpair.workers.game.chess.material import Material
-from kingpair.workers.game.metric import Metric
+from kingpair.workers.game.metric import CLOCK_LIMIT, Metric
 from kingpair.workers.index.king_pairs import TURNED
 from kingpair.workers.number_types import STRONGER, WEAKER, Depth, Side
-from kingpair.workers.sets.threads import Threads
+from kingpair.workers.sets.threads import Chunk, Threads
 from kingpair.workers.solve import reference
 from kingpair.workers.solve.capture_sets import PositionSet
 from kingpair.workers.solve.exits import Exits, Sets, exits_of
@@ -25,9 +27,10 @@ pytestmark = pytest.mark.slow
 KRVKN = Material.parse("KRvKN")
 
 
-def read(where: Path, metric: Metric) -> tuple[Exits, Exits]:
+def read(where: Path, metric: Metric, partitions: Chunk | None = None) -> tuple[Exits, Exits]:
+    key = TableKey(KRVKN, metric)
     with Threads(2) as threads:
-        return exits_of(TableKey(KRVKN, metric), TableStore(where), threads)
+        return exits_of(key, TableStore(where), threads, partitions=partitions)
 
 
 def positions(of: PositionSet) -> set[Position]:
@@ -72,3 +75,27 @@ def test_exits_by_depth_are_together_those_of_the_twin(mates: Path, winner: Side
                 assert found[man].isdisjoint(layer)
                 found[man] |= layer
         assert found == wanted
+
+
+@pytest.mark.parametrize("metric", [Metric.DTC, Metric.DTZ])
+def test_exits_of_some_partitions_are_those_among_all(metric: Metric) -> None:
+    own = np.array([pair for pair in range(len(TURNED)) if pair % 7 in (1, 4)], np.int16)
+    capture_into = [capture.material for capture in KRVKN.captures()]
+    where = unproved(capture_into, metric)
+    some, every = read(where, metric, own), read(where, metric)
+    for found, whole in zip(some, every, strict=True):
+        for depth in (Depth(1), Depth(CLOCK_LIMIT + 1), Depth(CLOCK_LIMIT + 2)):
+            pairs = [
+                (found.winning(depth), whole.winning(depth)),
+                (found.freeing(depth), whole.freeing(depth)),
+                (found.escapes, whole.escapes),
+                (found.never, whole.never),
+                (found.forced, whole.forced),
+            ]
+            for a, b in pairs:
+                assert by_man(a) == restricted(by_man(b), own)
+
+
+def restricted(sets: dict[int, set[Position]], pairs: Chunk) -> dict[int, set[Position]]:
+    wanted = {*pairs.tolist()}
+    return {man: {at for at in of if at[0] in wanted} for man, of in sets.items()}
