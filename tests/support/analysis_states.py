@@ -49,15 +49,15 @@ class State:
     exits: CaptureTargets = NO_EXITS
 
 
-MATERIALS = {men: every(men) for men in (3, 4, 5, 6)}
+MATERIALS = {men: every(men) for men in (3, 4, 5, 6, 7)}
 
 
 @cache
-def state(seed: int) -> State:
-    """One of 3, 4, 5, 6 men in turn."""
+def state(seed: int, men: int | None = None) -> State:
+    """Of so many men, or of 3, 4, 5, 6 men in turn."""
     chance = random.Random(seed)
-    material, winner = chance.choice(MATERIALS[3 + seed % 4]), chance.choice(SIDES)
-    targets = some_pairs(chance, 1 if material.men == 6 else 3)
+    material, winner = chance.choice(MATERIALS[men or 3 + seed % 4]), chance.choice(SIDES)
+    targets = some_pairs(chance, 1 if material.men >= 6 else 3)
     held = read_by(chance, targets)
     exits = CaptureTargets(
         *(some_smaller(chance, material, side, held) for side in (winner, winner, opponent(winner)))

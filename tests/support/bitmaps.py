@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from kingpair.workers import _kernels
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.index.king_pairs import TURNED
-from kingpair.workers.sets.memory import Layer, zeros
+from kingpair.workers.sets.memory import Layer, sparse_zeros, zeros
 from kingpair.workers.solve.reference import Position, Positions, Smaller, Squares
 
 Words = NDArray[np.uint64]
@@ -55,6 +55,9 @@ def units_occupied(words: Words) -> NDArray[np.uint8]:
     return np.packbits(units, axis=1, bitorder="little").ravel()
 
 
+_SCRATCHES: dict[int, _kernels.Scratch] = {}  # by rows of a partition
+
+
 class Held:
     """Some partitions of a material."""
 
@@ -67,10 +70,16 @@ class Held:
         self.domain = _kernels.Domain(men, *TURNED.arrays, slots, TURNED.diagonal)
         self.rows = self.domain.rows
         self.size = 64 * self.rows
-        self.scratch = _kernels.Scratch(self.domain)
+        # Of five men scratch space is 384 MiB: it is empty after each use, so one serves all.
+        if self.rows not in _SCRATCHES:
+            _SCRATCHES[self.rows] = _kernels.Scratch(self.domain)
+        self.scratch = _SCRATCHES[self.rows]
 
     def empty(self) -> Layer:
-        return Layer.empty(len(self.pairs), self.rows)
+        """In small pages: a set of few positions takes little memory, of five men too."""
+        rows = len(self.pairs) * self.rows
+        words = sparse_zeros(rows * 64, np.uint64)
+        return Layer(words, sparse_zeros(rows, np.uint8), np.zeros(len(self.pairs), np.uint32))
 
     def words(self, layer: Layer, pair: int) -> Words:
         return layer.words[self.place[pair] * self.size :][: self.size]
@@ -82,18 +91,21 @@ class Held:
         """A set that is valid in every row."""
         layer = self.empty()
         for pair, squares in positions:
-            mark(self.words(layer, pair), number(squares))
+            slot = number(squares)
+            mark(self.words(layer, pair), slot)
+            self.occupied(layer, pair)[slot >> 12] |= 1 << (slot >> 9 & 7)
         for pair in {pair for pair, _ in positions}:
-            self.set_marks(layer, pair)
+            layer.live[self.place[pair]] = np.count_nonzero(self.occupied(layer, pair))
         return layer
 
     def sparse(self, positions: Iterable[Position]) -> Layer:
-        """A set whose unmarked rows hold garbage, as they may."""
+        """A set whose unmarked rows hold garbage, as they may: at most 4,096 of them do."""
         layer = self.open(positions)
         for place in np.flatnonzero(layer.live):
             pair = self.pairs[place]
             rows = self.words(layer, pair).reshape(-1, 64)
-            rows[self.occupied(layer, pair) == 0] = GARBAGE
+            unmarked = np.flatnonzero(self.occupied(layer, pair) == 0)
+            rows[unmarked[:: -(-self.rows // 4096)]] = GARBAGE
         return layer
 
     def set_marks(self, layer: Layer, pair: int) -> None:
@@ -109,17 +121,27 @@ class Held:
 
     def positions(self, layer: Layer, pairs: Iterable[int] | None = None) -> set[Position]:
         return {
-            (pair, squares_of(self.men, int(slot)))
+            (pair, squares_of(self.men, slot))
             for pair in (self.pairs if pairs is None else pairs)
-            if self.occupied(layer, pair).any()
-            for slot in marked(self.defined(layer, pair))
+            for slot in self._defined_slots(layer, pair).tolist()
         }
+
+    def _marked_rows(self, layer: Layer, pair: int) -> tuple[NDArray[np.intp], Words]:
+        """The numbers and the words of the rows of a partition that are defined."""
+        numbers = np.flatnonzero(self.occupied(layer, pair))
+        return numbers, self.words(layer, pair).reshape(-1, 64)[numbers]
+
+    def _defined_slots(self, layer: Layer, pair: int) -> NDArray[np.int64]:
+        numbers, words = self._marked_rows(layer, pair)
+        slots = marked(words.ravel())
+        defined: NDArray[np.int64] = numbers[slots >> 12] << 12 | slots & 4095
+        return defined
 
     def marks_are_exact(self, layer: Layer, pair: int) -> bool:
         """No unit that holds a bit is unmarked, none without is marked; and `live` is no less."""
-        occupied = units_occupied(self.defined(layer, pair))
-        exact = bool((occupied == self.occupied(layer, pair)).all())
-        return exact and int(layer.live[self.place[pair]]) >= int(np.count_nonzero(occupied))
+        numbers, words = self._marked_rows(layer, pair)
+        exact = bool((units_occupied(words) == self.occupied(layer, pair)[numbers]).all())
+        return exact and int(layer.live[self.place[pair]]) >= len(numbers)
 
     def contains(self, layer: Layer, position: Position) -> bool:
         pair, squares = position

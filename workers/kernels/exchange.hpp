@@ -51,22 +51,31 @@ inline void turn_word(int men, const uint64_t* words, Put put) {
     put(0, men == 0 ? v : turn_bits<symmetry>(v));
 }
 
-inline size_t turned_row(int outer, int symmetry, size_t row) {
-    size_t turned = 0;
-    for (int shift = 0; shift < 6 * outer; shift += 6)
-        turned |= static_cast<size_t>(turned_square(symmetry, static_cast<int>(row >> shift & 63))) << shift;
-    return turned;
-}
+// The rows of a partition in blocks. In a block all outer men but the last stand still.
+struct RowBlocks {
+    int men;  // that stand still
+    size_t count, rows;
+
+    explicit RowBlocks(int outer)
+        : men(outer > 1 ? outer - 1 : 0), count(size_t{1} << (6 * men)), rows(outer > 0 ? 64 : 1) {}
+
+    // The number of a block where the board is turned.
+    size_t turned(const uint8_t (&squares)[64], size_t block) const {
+        size_t found = 0;
+        for (int shift = 0; shift < 6 * men; shift += 6) found |= size_t{squares[block >> shift & 63]} << shift;
+        return found;
+    }
+};
 
 template <int symmetry, class Op>
 inline void pull(int men, Source in, const uint8_t* want, Op op) {
     const int outer = men > 2 ? men - 2 : 0;
     uint8_t turned[64];
     for (int s = 0; s < 64; ++s) turned[s] = static_cast<uint8_t>(turned_square(symmetry, s));
-    const size_t high_rows = outer == 2 ? 64 : 1, low_rows = outer >= 1 ? 64 : 1;
-    for (size_t high = 0; high < high_rows; ++high) {
-        const size_t from_high = outer == 2 ? size_t{turned[high]} * 64 : 0;
-        for (size_t low = 0; low < low_rows; ++low) {
+    const RowBlocks blocks(outer);
+    for (size_t high = 0; high < blocks.count; ++high) {
+        const size_t from_high = blocks.turned(turned, high) * 64;
+        for (size_t low = 0; low < blocks.rows; ++low) {
             size_t row = high * 64 + low, from = from_high + (outer >= 1 ? turned[low] : 0);
             if (!want[row] || !in.occupied[from]) continue;
             auto put = [&](int rank, Unit v) { op(row, rank, v); };
@@ -100,10 +109,9 @@ struct Neighbour {
     Source source;
     int symmetry;
     uint8_t turned[64];
+    size_t first = 0;  // row of the block that is read
 
-    size_t row(size_t high, size_t low, int outer) const {
-        return (outer == 2 ? size_t{turned[high]} * 64 : 0) + (outer >= 1 ? turned[low] : 0);
-    }
+    size_t row(size_t low, const RowBlocks& blocks) const { return first + (blocks.rows > 1 ? turned[low] : 0); }
 };
 
 struct Neighbours {
@@ -217,27 +225,28 @@ constexpr size_t AHEAD = 3;  // rows between asking memory for a row and using i
 template <class Op>
 inline void unmove_king(const Domain& d, int pair, int side, Layer layer, const uint8_t* want, Op op) {
     using Way = typename Reading<Op>::Way;
-    const Neighbours neighbours(d, pair, side, layer);
-    const int outer = d.outer();
+    Neighbours neighbours(d, pair, side, layer);
     if (d.fixed) return unmove_king_fixed(d, neighbours, want, op);
     if (d.men < 2) {
         for (int i = 0; i < neighbours.count; ++i)
             pull_turned(d.men, neighbours.item[i].symmetry, neighbours.item[i].source, want, op);
         return;
     }
-    const size_t high_rows = outer == 2 ? 64 : 1, low_rows = outer >= 1 ? 64 : 1;
-    for (size_t high = 0; high < high_rows && neighbours.count; ++high) {
+    const RowBlocks blocks(d.outer());
+    for (size_t high = 0; high < blocks.count && neighbours.count; ++high) {
         uint8_t lows[64];
         size_t wanted_rows = 0;
-        for (size_t low = 0; low < low_rows; ++low) {
+        for (size_t low = 0; low < blocks.rows; ++low) {
             lows[wanted_rows] = static_cast<uint8_t>(low);
             wanted_rows += want[high * 64 + low] != 0;
         }
+        for (int i = 0; i < neighbours.count && wanted_rows; ++i)
+            neighbours.item[i].first = blocks.turned(neighbours.item[i].turned, high) * 64;
         for (size_t k = 0; k < wanted_rows + AHEAD; ++k) {
             if (k < wanted_rows)
                 for (int i = 0; i < neighbours.count; ++i) {
                     const Neighbour& n = neighbours.item[i];
-                    const size_t from = n.row(high, lows[k], outer);
+                    const size_t from = n.row(lows[k], blocks);
                     if (const unsigned units = n.source.occupied[from])
                         prefetch_units(n.source.row(from),
                                        n.symmetry ? 255 : Way::units(units, want[high * 64 + lows[k]]));
@@ -249,7 +258,7 @@ inline void unmove_king(const Domain& d, int pair, int side, Layer layer, const 
             bool found = false;
             for (int i = 0; i < neighbours.count; ++i) {
                 const Neighbour& n = neighbours.item[i];
-                const size_t from = n.row(high, low, outer);
+                const size_t from = n.row(low, blocks);
                 const unsigned units = n.source.occupied[from];
                 if (!units) continue;
                 found = true;
@@ -364,9 +373,8 @@ inline void clear(uint64_t* words, uint8_t* touched, size_t rows) {
     }
 }
 
-inline void capture_by_king(const Domain& d, int pair, int side, int captive, Exits exits, Gather op) {
-    alignas(64) uint64_t turned[size_t{1} << (6 * (MEN_AXES_MAX - 2))];
-    uint8_t ignored[64];  // the marks of a set that is small enough to be read whole
+// A smaller set is turned into `s.placed`.
+inline void capture_by_king(const Domain& d, int pair, int side, int captive, Exits exits, Scratch s, Gather op) {
     const Steps& steps = d.steps[side][pair];
     const size_t size = smaller_words(d);
     for (int i = 0; i < steps.count; ++i) {
@@ -377,9 +385,10 @@ inline void capture_by_king(const Domain& d, int pair, int side, int captive, Ex
             place(d, smaller, {captive, -1, step.to}, op.words, op.touched);
             continue;
         }
-        for (size_t w = 0; w < size; ++w) turned[w] = 0;
-        pull_turned(d.men - 1, step.symmetry, {smaller, every_row()}, every_row(), Gather{turned, ignored});
-        place(d, turned, {captive, -1, step.to}, op.words, op.touched);
+        const Gather turned{s.placed, s.placed_touched};
+        pull_turned(d.men - 1, step.symmetry, {smaller, every_row()}, every_row(), turned);
+        place(d, s.placed, {captive, -1, step.to}, op.words, op.touched);
+        clear(s.placed, s.placed_touched, size / 64);
     }
 }
 
@@ -390,7 +399,7 @@ inline void captures(const Domain& d, int pair, int mover, Exits exits, Scratch 
     for (int captive = 0; captive < d.men; ++captive) {
         const uint64_t* smaller = exits.words[captive];
         if (!smaller) continue;
-        capture_by_king(d, pair, mover, captive, exits, op);
+        capture_by_king(d, pair, mover, captive, exits, s, op);
         if (!exits.any(captive, pair)) continue;
         for (int captor = 0; captor < d.men; ++captor) {
             if (d.man[captor].side != mover) continue;

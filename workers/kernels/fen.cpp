@@ -121,7 +121,7 @@ bool is_stronger(const FewMen& b, int colour) {
 }
 
 struct Men {
-    StandingMan man[MEN_AXES_MAX];
+    StandingMan man[TABLE_MEN_MAX];
     int count = 0;
 };
 
@@ -167,7 +167,7 @@ struct Placing {
 Placing placing(const FewMen& b, int strong, int turn) {
     Placing found;
     for (int colour : {strong, 1 - strong}) {
-        std::array<uint8_t, MEN_AXES_MAX> places;  // by file, then by rank
+        std::array<uint8_t, TABLE_MEN_MAX> places;  // by file, then by rank
         int count = 0;
         for (int i = 0; i < b.count[colour]; ++i) {
             const int square = b.men[colour][i].square ^ turn;

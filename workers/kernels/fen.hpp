@@ -41,7 +41,7 @@ struct RowIndex {
     Placements turned;      // of the kings without pawns
     int16_t fixed[64][64];  // with pawns: [stronger][weaker] -> pair, -1: they touch
     // By the pawns of the stronger and of the weaker side: the keys of all structures in ascending order.
-    std::vector<int64_t> structures[MEN_AXES_MAX + 1][MEN_AXES_MAX + 1];
+    std::vector<int64_t> structures[TABLE_MEN_MAX + 1][TABLE_MEN_MAX + 1];
 };
 
 // Fills `read`; what does not apply is undefined.

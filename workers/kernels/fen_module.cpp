@@ -41,7 +41,7 @@ struct Reader {
     RowIndex index;
 
     void list_structures(int stronger, int weaker, Array<const int64_t, nb::ndim<1>> keys) {
-        require(stronger >= 0 && weaker >= 0 && stronger + weaker <= MEN_AXES_MAX, "too many pawns");
+        require(stronger >= 0 && weaker >= 0 && stronger + weaker <= TABLE_MEN_MAX, "too many pawns");
         index.structures[stronger][weaker].assign(keys.data(), keys.data() + keys.size());
     }
 

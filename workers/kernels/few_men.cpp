@@ -40,7 +40,7 @@ bool FewMen::place(int colour, int letter, int square) {
         king[colour] = square;
         return true;
     }
-    if (count[0] + count[1] == MEN_AXES_MAX) return false;
+    if (count[0] + count[1] == TABLE_MEN_MAX) return false;
     men[colour][count[colour]++] = {static_cast<uint8_t>(letter), static_cast<uint8_t>(square)};
     return true;
 }

@@ -11,6 +11,7 @@
 
 namespace kingpair {
 
+constexpr int TABLE_MEN_MAX = 4;   // men besides the kings that a table covers: fewer than kernels can solve
 constexpr int PAWN = 4, KING = 5;  // after queen, rook, bishop and knight, as `Kind` numbers them
 constexpr int WHITE = 0, BLACK = 1;
 
@@ -23,7 +24,7 @@ struct StandingMan {
 struct FewMen {
     int king[2] = {-1, -1};  // white, black
     int count[2] = {0, 0};
-    StandingMan men[2][MEN_AXES_MAX];
+    StandingMan men[2][TABLE_MEN_MAX];
     uint64_t occupied = 0;
 
     // False if there is a second king, or no room for another man.

@@ -22,7 +22,7 @@
 
 namespace kingpair {
 
-constexpr int MEN_AXES_MAX = 4;  // men besides the kings
+constexpr int MEN_AXES_MAX = 5;  // men besides the kings
 constexpr int EXITS_MAX = 8;     // smaller sets: one for each man, in Chinese chess besides for frame men of a letter
 constexpr int PAIRS_MAX = 3612;  // all ordered pairs of kings that do not touch
 
@@ -156,7 +156,8 @@ struct Parts {
     size_t count;
 };
 
-// Thread-local working sets of one partition, all zero between calls.
+// Thread-local working sets of one partition, all zero between calls. They lie on the heap: of five men each is 128
+// MiB.
 struct Scratch {
     uint64_t* set;
     uint64_t* placed;

@@ -1,5 +1,7 @@
 // Domains, layers and scratch space as Python objects.
 
+#include <sys/mman.h>
+
 #include <cstring>
 #include <new>
 
@@ -60,12 +62,27 @@ void require_axes(const Domain& d, const std::vector<uint8_t>& axis) {
 
 // ---- scratch space ----
 
-ScratchSpace::ScratchSpace(const Domain& d) : rows_(d.rows()) {
-    const size_t bytes = rows_ * 512;
-    memory_.reset(static_cast<uint8_t*>(std::aligned_alloc(64, 3 * bytes + 3 * ((rows_ + 63) / 64 * 64))));
-    if (!memory_) throw std::bad_alloc();
-    std::memset(memory_.get(), 0, 3 * bytes + 3 * rows_);
+namespace {
+
+constexpr size_t HUGE_PAGE = 2 << 20;
+
+// Memory of zeros. Where it is large the system is asked for large pages: with small ones, a step of the first of five
+// men from one square to the next would need another entry of the processor's table of pages for each row.
+uint8_t* zeroed(size_t size) {
+    const size_t alignment = size < HUGE_PAGE ? 64 : HUGE_PAGE;
+    size = (size + alignment - 1) / alignment * alignment;
+    auto* const memory = static_cast<uint8_t*>(std::aligned_alloc(alignment, size));
+    if (!memory) throw std::bad_alloc();
+#ifdef MADV_HUGEPAGE
+    if (alignment == HUGE_PAGE) madvise(memory, size, MADV_HUGEPAGE);
+#endif
+    std::memset(memory, 0, size);
+    return memory;
 }
+
+}  // namespace
+
+ScratchSpace::ScratchSpace(const Domain& d) : rows_(d.rows()), memory_(zeroed(3 * rows_ * 512 + 3 * rows_)) {}
 
 Scratch ScratchSpace::get(const Domain& d) const {
     require(d.rows() == rows_, "scratch space of another domain");

@@ -39,11 +39,42 @@ AxisSquares squares_of(int men, size_t slot) {
     return s;
 }
 
+AxisSquares mirrored(int men, AxisSquares s) {
+    for (int i = 0; i < men; ++i) s[i] = static_cast<uint8_t>(turned(MIRROR, s[i]));
+    return s;
+}
+
 size_t canonical(const LikeMen& men, bool diagonal, AxisSquares s) {
     size_t slot = slot_in_order(men, s);
     if (!diagonal) return slot;
-    for (int i = 0; i < men.men; ++i) s[i] = static_cast<uint8_t>(turned(MIRROR, s[i]));
-    return std::min(slot, slot_in_order(men, s));
+    return std::min(slot, slot_in_order(men, mirrored(men.men, s)));
+}
+
+int first_like_last(const LikeMen& men) {
+    int first = men.men - 1;
+    while (first > 0 && men.like[first - 1]) --first;
+    return first;
+}
+
+// The canonical slots of a word: the last man stands on all squares, the others on those that number the word. `alike`
+// is the first man like the last one. Most often the men before him decide which of two mirror images counts.
+uint64_t canonical_bits(const LikeMen& men, int alike, bool diagonal, size_t word) {
+    const int last = men.men - 1;
+    AxisSquares s = squares_of(last, word);
+    for (int i = 0; i + 1 < last; ++i)
+        if (men.like[i] && s[i] > s[i + 1]) return 0;
+    const uint64_t in_order = alike < last ? ~uint64_t{0} << s[last - 1] : ~uint64_t{0};
+    if (!diagonal) return in_order;
+    LikeMen before = men;
+    before.men = alike;
+    const size_t here = word >> (6 * (last - alike)), there = slot_in_order(before, mirrored(alike, s));
+    if (here != there) return here < there ? in_order : 0;
+    uint64_t found = 0;
+    for (uint64_t rest = in_order; rest; rest &= rest - 1) {
+        const size_t slot = word << 6 | static_cast<size_t>(std::countr_zero(rest));
+        if (slot <= slot_in_order(men, mirrored(men.men, squares_of(men.men, slot)))) found |= rest & -rest;
+    }
+    return found;
 }
 
 }  // namespace
@@ -53,10 +84,14 @@ size_t canonical_slot(const LikeMen& men, bool diagonal, const AxisSquares& squa
 }
 
 void canonical_mask(const LikeMen& men, bool diagonal, size_t words, uint64_t* out) {
-    const size_t slots = size_t{1} << (6 * men.men);
     std::fill_n(out, words, 0);
-    for (size_t slot = 0; slot < slots; ++slot)
-        if (canonical(men, diagonal, squares_of(men.men, slot)) == slot) out[slot / 64] |= uint64_t{1} << slot % 64;
+    if (men.men == 0) {
+        out[0] = 1;
+        return;
+    }
+    const int alike = first_like_last(men);
+    for (size_t word = 0; word < size_t{1} << (6 * (men.men - 1)); ++word)
+        out[word] = canonical_bits(men, alike, diagonal, word);
 }
 
 namespace {

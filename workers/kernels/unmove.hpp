@@ -161,20 +161,31 @@ inline void unmove_column(const Column& c, Kind kind, Source in, Op op) {
     if (kind != Kind::rook) walk_lines(c, in, op, BISHOP_LINES);
 }
 
+// Adds the squares of some men, six bits each, to those that are blocked. Returns false where a square is blocked
+// twice.
+inline bool stand_apart(size_t squares, int men, uint64_t& blocked) {
+    bool apart = true;
+    for (int i = 0; i < men; ++i, squares >>= 6) {
+        const uint64_t square = bit(static_cast<int>(squares & 63));
+        apart &= !(blocked & square);
+        blocked |= square;
+    }
+    return apart;
+}
+
 template <class Op>
 inline void unmove_outer(const Domain& d, int axis, uint64_t kings, Source in, const uint8_t* want, Op op) {
     const Kind kind = d.man[axis].kind;
+    const size_t stride = size_t{1} << (6 * (d.outer() - 1 - axis)), columns = d.rows_each() / 64;
     for (size_t structure = 0; structure < d.structures.count; ++structure) {
         const size_t first = structure * d.rows_each();
         const uint64_t still = kings | d.structures.pawns[structure];
-        if (d.outer() == 1) {
-            unmove_column(Column(first, 1, still, in.occupied, want), kind, in, op);
-            continue;
-        }
-        for (size_t other = 0; other < 64; ++other) {
-            if (still >> other & 1) continue;
-            size_t base = first + (axis == 0 ? other : other * 64), stride = axis == 0 ? 64 : 1;
-            unmove_column(Column(base, stride, still | bit(static_cast<int>(other)), in.occupied, want), kind, in, op);
+        for (size_t others = 0; others < columns; ++others) {
+            const size_t before = others / stride, after = others % stride;
+            uint64_t blocked = still;
+            if (!stand_apart(others, d.outer() - 1, blocked)) continue;
+            const size_t base = first + before * stride * 64 + after;
+            unmove_column(Column(base, stride, blocked, in.occupied, want), kind, in, op);
         }
     }
 }
@@ -250,11 +261,7 @@ struct RowSquares {
             possible = !(blocked & pawns);
             blocked |= pawns;
         }
-        for (int i = d.outer(); i-- > 0; row >>= 6) {
-            uint64_t square = bit(static_cast<int>(row & 63));
-            possible &= !(blocked & square);
-            blocked |= square;
-        }
+        possible &= stand_apart(row, d.outer(), blocked);
     }
 };
 

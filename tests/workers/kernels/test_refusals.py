@@ -86,7 +86,7 @@ def paint_all(
 
 
 REFUSED: dict[str, Refused] = {
-    "five men": lambda: _kernels.Domain(MEN * 2 + [("N", 0)], KINGS, STEPS, SLOTS, HALVED),
+    "six men": lambda: _kernels.Domain(MEN * 3, KINGS, STEPS, SLOTS, HALVED),
     "a pawn": lambda: _kernels.Domain([("P", 0)], KINGS, STEPS, SLOTS, HALVED),
     "two letters": lambda: _kernels.Domain([("QR", 0)], KINGS, STEPS, SLOTS, HALVED),
     "no letter": lambda: _kernels.Domain([("", 0)], KINGS, STEPS, SLOTS, HALVED),
