@@ -11,9 +11,10 @@ machine can be measured by some of its partitions:
 No smaller table is read: captures lead nowhere, and the first passes find what quiet moves find.
 No other worker finds anything, so copies are not written.  That changes which positions are found,
 not how many bytes move; the model is given the same findings.  The rate of the disk is measured
-before the passes, in the same directory.
+before each pass, in the same directory: other programs may use the disk, too.
 
-Cost: the sets of the partitions and of those around, twice in memory and once on disk.
+Cost: the sets of the partitions and of those around, twice in memory and once on disk.  Of seven
+men a set of a partition has 128 MiB: one partition takes 2.5 GiB of memory, four take 4.3 GiB.
 """
 
 import time
@@ -45,7 +46,7 @@ from kingpair.workers.solve.streamed_analysis import StreamedAnalysis
 WINNER: Side = STRONGER
 MODE = SetsMode.WALKS
 PASSES = 6
-RATE_PARTITIONS = 8  # written and read to measure a disk
+RATE_PARTITIONS = 4  # written and read to measure a disk
 
 
 class NoExits:
@@ -90,7 +91,6 @@ def passes_of_part(
     domain = Domain(material, share)
     most = _most_moved(domain)
     scratch.mkdir(parents=True, exist_ok=True)
-    rate = disk_rate(domain, scratch)
     with Threads(threads) as pool, TemporaryDirectory(dir=scratch) as folder:
         identity = {"partitions": share.own.tolist(), "together": domain.index.together}
         log = PassLog(Path(folder) / "log", identity)
@@ -100,7 +100,7 @@ def passes_of_part(
         analysis.lose_at_once()
         log.commit(PassResult(Depth(0), 0, 0, False)).result()
         for depth in map(Depth, range(1, PASSES)):
-            yield _measured(analysis, depth, most, rate)
+            yield _measured(analysis, depth, most, disk_rate(domain, scratch))
         analysis.close()
         log.close()
 

@@ -254,10 +254,14 @@ def _bench_service(minutes: float, tables: Path | None, as_json: bool) -> None:
 def _bench_walk(name: str, partitions: int, scratch: Path, as_json: bool) -> None:
     """Prints the passes of a part of a walk whose sets lie in a directory, here if none is said."""
     from kingpair.api.bench.walk_pass import json_of, passes_of_part, text_of
-    from kingpair.workers.game.chess.material import Material
+    from kingpair.workers.errors import BadMaterial
+    from kingpair.workers.game.chess.material import SOLVED_MEN_MAX, Material
+    from kingpair.workers.game.game import CHESS
     from kingpair.workers.limits import usable_cores
 
-    material = Material.parse(name)
+    material = Material.parse(name, SOLVED_MEN_MAX)
+    if material.has_pawns or material.game is not CHESS:
+        raise BadMaterial(f"{material}: only chess without pawns is solved walk by walk")
     passes = list(passes_of_part(material, partitions, scratch, usable_cores()))
     say(text_of(passes), [json_of(one) for one in passes], as_json)
 

@@ -6,7 +6,7 @@ import pytest
 from terminal import kingpair, told
 
 from kingpair.api.bench.walk_pass import PASSES, passes_of_part
-from kingpair.workers.game.chess.material import Material
+from kingpair.workers.game.chess.material import SOLVED_MEN_MAX, Material
 
 
 @pytest.mark.parametrize("partitions", [1, 7, 58])
@@ -30,8 +30,26 @@ def test_the_command_says_what_passes_moved_and_took(tmp_path: Path) -> None:
     assert all(each["seconds"] > 0 < each["predicted_work"] for each in found)
 
 
-def test_seven_men_are_refused_in_one_line(tmp_path: Path) -> None:
-    done = kingpair("bench", "--walk", "KRBNvKQN", "--scratch", str(tmp_path))
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("KRBNvKQNN", "8 men; at most 7"),
+        ("KRPvKRN", "only chess without pawns is solved walk by walk"),
+        ("xiangqi:KCvKR", "only chess without pawns is solved walk by walk"),
+    ],
+)
+def test_only_chess_without_pawns_is_solved_walk_by_walk(
+    name: str, reason: str, tmp_path: Path
+) -> None:
+    done = kingpair("bench", "--walk", name, "--scratch", str(tmp_path))
     assert done.exit_code == 2
-    assert "7 men; at most 6" in done.stderr
+    assert reason in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_a_partition_of_seven_men_moves_the_sets_that_the_model_has(tmp_path: Path) -> None:
+    first, *others = passes_of_part(Material.parse("KRBNvKQN", SOLVED_MEN_MAX), 1, tmp_path, 2)
+    for each in (first, *others):
+        assert each.disk.read == each.most_read
+        assert each.disk.written == each.most_written

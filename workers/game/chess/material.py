@@ -27,6 +27,12 @@ from kingpair.workers.game.game import CHESS, Game, game_named
 from kingpair.workers.number_types import STRONGER, WEAKER, Side
 
 MEN_MAX = 6
+SOLVED_MEN_MAX = 7
+"""The men of the largest materials without pawns that the kernels solve.
+
+A build, which also paints and proves a table, takes up to `MEN_MAX` men.
+"""
+
 LETTERS = CHESS.letters
 PROMOTIONS = PAWNLESS = CHESS.promotions
 
