@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <vector>
 
@@ -15,20 +16,25 @@ namespace {
 nb::tuple pack(const Domain& d, const Pairs& pairs, const LayerArrays& layer) {
     auto parts = parts_of(d, pairs);
     auto l = layer.get(d, parts);
-    // Kept from call to call: it is as large as a full layer would need.
-    static thread_local std::vector<uint8_t> buffer;
+    // Kept from call to call. It has room for a full layer, of seven men 146 MiB, and takes memory for what was
+    // written.
+    static thread_local std::unique_ptr<uint8_t[]> buffer;
+    static thread_local size_t room = 0;
     std::vector<size_t> ends;
     size_t end = 0;
     {
         nb::gil_scoped_release release;
         const size_t most = parts.count * packed_max(d.rows());
-        if (buffer.size() < most) buffer.resize(most);
+        if (room < most) {
+            buffer = std::make_unique_for_overwrite<uint8_t[]>(most);
+            room = most;
+        }
         for (size_t i = 0; i < parts.count; ++i) {
-            end += kernels_of(d).pack(d, parts.pair[i], l, buffer.data() + end);
+            end += kernels_of(d).pack(d, parts.pair[i], l, buffer.get() + end);
             ends.push_back(end);
         }
     }
-    char* const bytes = reinterpret_cast<char*>(buffer.data());
+    char* const bytes = reinterpret_cast<char*>(buffer.get());
     PyObject* const streams = PyMemoryView_FromMemory(bytes, static_cast<Py_ssize_t>(end), PyBUF_READ);
     if (!streams) throw nb::python_error();
     return nb::make_tuple(nb::steal(streams), ends);
