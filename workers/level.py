@@ -1,9 +1,10 @@
-"""The workers of a table with pawns: those of its levels, and the one that joins their parts.
+"""The workers of a table with pawns: those of its slices, and the one that joins their parts.
 
-A level is a domain of its own.  Its workers do what all workers do (worker.py), with differences:
+A slice, a level or some structures of one, is a domain of its own.  Its workers do what all workers
+do (worker.py), with differences:
 
-    pushes        lead to the levels below, whose passes are read from their logs
-    a part        of the table holds some structures of the level
+    pushes        lead to the slices below, whose passes are read from their logs
+    a part        of the table holds some structures of the slice
     a partition   of the coordinator is a square of the stronger king: 64, of 3,612 king pairs
 """
 
@@ -18,6 +19,7 @@ from kingpair.workers.errors import DamagedLog
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.index.king_pairs import FIXED
 from kingpair.workers.index.share import Share
+from kingpair.workers.index.slices import LevelSlice
 from kingpair.workers.index.structures import Numbers, structures
 from kingpair.workers.number_types import Depth, Partition, Side
 from kingpair.workers.passlog.writer import PassLog
@@ -30,7 +32,7 @@ from kingpair.workers.solve.child_columns import Solved
 from kingpair.workers.solve.conversions import Conversions
 from kingpair.workers.solve.frontiers import PackedFrontier, StepResult
 from kingpair.workers.solve.inflows import Inflows
-from kingpair.workers.solve.levels import Level, LevelInflows, NoCaptures
+from kingpair.workers.solve.levels import Histories, Level, LevelInflows, NoCaptures
 from kingpair.workers.solve.open_sets import OpenSets
 from kingpair.workers.solve.zeroing import Zeroing, ZeroingInflows, zeroing
 from kingpair.workers.table.build_folder import BuildFolder
@@ -46,22 +48,22 @@ from kingpair.workers.worker import TableWorker, Worker
 _ROWS_TOGETHER = 1 << 20  # of a smaller table, that a thread reads at a time
 
 
-class LowerLevel(NamedTuple):
-    """A level below: its number, where its passes are logged, and who wrote its parts."""
+class LowerSlice(NamedTuple):
+    """A slice below: which one it is, where its passes are logged, and who wrote its parts."""
 
-    level: int
+    slice: LevelSlice
     logs: Sequence[tuple[Side, Written]]
     parts: Sequence[tuple[int, int]]
 
 
 class LevelWorker(Worker):
-    """Worker `number` of an incarnation of a level; `below` are the two levels below it."""
+    """Worker `number` of an incarnation of a slice; `below` are those that its pushes lead to."""
 
     def __init__(
         self,
         key: TableKey,
-        level: int,
-        below: Sequence[LowerLevel],
+        slice_: LevelSlice,
+        below: Sequence[LowerSlice],
         owners: Sequence[int],
         number: int,
         incarnation: int,
@@ -69,7 +71,7 @@ class LevelWorker(Worker):
         threads: Threads,
         compact: bool = False,
     ) -> None:
-        self._level, self._below = level, below
+        self._slice, self._below = slice_, below
         self._level_logs: list[PassLogs] = []
         self._made: tuple[Conversions, Conversions] | None = None
         self._zeroing: tuple[Zeroing, Zeroing] | None = None
@@ -77,19 +79,19 @@ class LevelWorker(Worker):
 
     def _domains(self, owners: Sequence[int], number: int) -> tuple[Domain, Domain]:
         material = self.key.material
-        placings = structures(*material.pawns).of_level(self._level)
+        placings = self._slice.placings(structures(*material.pawns))
         whole = Domain(material, placings=placings)
         if self._workers == 1:
             return whole, whole
         return whole, Domain(material, Share(FIXED, of_king_pairs(owners), number), placings)
 
     def _build_folder(self) -> BuildFolder:
-        return self._store.build_folder(self.key, self._level)
+        return self._store.build_folder(self.key, self._slice)
 
     def _new_analysis(self, winner: Side, log: PassLog, open_sets: OpenSets) -> Analysis:
         threads = self._threads
         level = Level(
-            self.domain, self._level, self.key.metric, self._find, self._histories_below()
+            self.domain, self._slice, self.key.metric, self._find, self._histories_below()
         )
         passes = self.key.metric.passes_per_move
         inflows, captures = self._inflows(level, winner), NoCaptures()
@@ -105,16 +107,16 @@ class LevelWorker(Worker):
             trim_heap()
         return LevelInflows(level, winner, self._made, threads)
 
-    def _histories_below(self) -> dict[int, Any]:
-        """The passes of the levels below, by the number of steps to them and by winner."""
-        found = {}
+    def _histories_below(self) -> dict[LevelSlice, Histories]:
+        """The passes of the slices below."""
+        found: dict[LevelSlice, Histories] = {}
         try:
             for below in self._below:
-                folder = self._store.build_folder(self.key, below.level)
+                folder = self._store.build_folder(self.key, below.slice)
                 logs = PassLogs(folder, self._identity.smaller)
                 self._level_logs.append(logs)
                 own = self.domain.share.own
-                found[self._level - below.level] = logs.histories(below.logs, own)
+                found[below.slice] = logs.histories(below.logs, own)
         except DamagedLog as damage:
             damage.is_below = True
             raise
@@ -149,7 +151,7 @@ class LevelWorker(Worker):
         return _Columns(self._store.table(key) if material.letters else None, self._threads)
 
     def paint(self, part: int, partitions: range, written: Sequence[tuple[Side, Written]]) -> int:
-        """Writes a part of the level: some of its structures, by their places in it."""
+        """Writes a part of the slice: some of its structures, by their places in it."""
         self._end_analysis()
         self._made = self._zeroing = None
         trim_heap()
@@ -162,7 +164,7 @@ class LevelWorker(Worker):
 
 
 class TableJoiner(TableWorker):
-    """A worker of a table with pawns: one makes the table of the parts of its levels, and all of
+    """A worker of a table with pawns: one makes the table of the parts of its slices, and all of
     them prove it.
     """
 
@@ -172,7 +174,7 @@ class TableJoiner(TableWorker):
     def __init__(
         self,
         key: TableKey,
-        below: Sequence[LowerLevel],
+        below: Sequence[LowerSlice],
         incarnation: int,
         store: TableStore,
         threads: Threads,
@@ -182,9 +184,10 @@ class TableJoiner(TableWorker):
         self._below = below
 
     def publish(self, parts: Sequence[int], written: Sequence[Any]) -> tuple[int, str]:
-        """Joins the parts of all levels, and gives the table its name; its bytes and digest."""
-        levels = sorted((below.level, below.parts) for below in self._below)
-        folders = [(self._store.build_folder(self.key, level), of) for level, of in levels]
+        """Joins the parts of all slices, and gives the table its name; its bytes and digest."""
+        kept = structures(*self.key.material.pawns)
+        slices = sorted(self._below, key=lambda below: below.slice.numbers(kept).start)
+        folders = [(self._store.build_folder(self.key, of.slice), of.parts) for of in slices]
         joined = self._folder.part_name(0, self.incarnation)
         join_levels(
             self._store.store, folders, joined, self._identity, self._packing, self._threads

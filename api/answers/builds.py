@@ -40,6 +40,7 @@ from kingpair.coordinator.machine.records import (
 )
 from kingpair.coordinator.machine.state import State
 from kingpair.workers.game.chess.material import Material
+from kingpair.workers.index.slices import LevelSlice
 from kingpair.workers.table.format import COLUMNS, rows_of
 from kingpair.workers.table.key import DomainKey
 
@@ -143,6 +144,7 @@ def _pass(pass_: PassRecord) -> Json:
         "disk_seconds": _rounded(pass_.disk.seconds),
         "event": pass_.row,  # 0 if an earlier build found it
         "time": time_of(pass_.time) if pass_.time else None,
+        **_places(pass_.slice),
     }
 
 
@@ -219,7 +221,8 @@ def _said(records: BuildRecords, build: BuildRecord, row: Row) -> Iterator[tuple
         case PaintingBegan(domain):
             yield _state(domain, "painting")
         case LevelSolved(domain):
-            yield _state(domain, "done")
+            level = build.record_of(domain)
+            yield _state(domain, "done" if level is None else level.state)
         case TablePublished(domain, size):
             if build.spec.verify:
                 yield _state(domain, "verifying", {"bytes": size})
@@ -232,9 +235,16 @@ def _said(records: BuildRecords, build: BuildRecord, row: Row) -> Iterator[tuple
 
 
 def _named(key: DomainKey) -> Json:
-    (material, metric), level = key
-    levels = {} if level is None else {"level": level}
-    return {"material": str(material), "metric": str(metric), **levels}
+    material, metric = key.table
+    named = {"material": str(material), "metric": str(metric)}
+    return named if key.level is None else {**named, "level": key.level, **_places(key.slice)}
+
+
+def _places(slice_: LevelSlice | None) -> Json:
+    """The structures of a slice that is a part of its level, by their places in it."""
+    if slice_ is None or slice_.places is None:
+        return {}
+    return {"slice": slice_.places}
 
 
 def _state(domain: str, state: str, more: Json | None = None) -> tuple[str, Json]:

@@ -1,10 +1,10 @@
 """Estimates of planned builds, and how they fit a cluster, as text and as JSON."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import starmap
 from typing import Any, NamedTuple
 
-from kingpair.api.answers.levels import level_lines, levels_json
+from kingpair.api.answers.levels import level_lines, levels_json, slices_of
 from kingpair.api.text import columns, count, duration, span
 from kingpair.coordinator.journal.forecast import Pace
 from kingpair.coordinator.machine.placement import NodeFit
@@ -43,7 +43,8 @@ def text_of(tables: Sequence[PlannedTable], pace: Pace, memory: int) -> Iterator
     yield f"{count(len(estimates), 'material')}: peak memory {peak}, now available {size(memory)};"
     yield f"disk about {size(disk(estimates))}: a log is dropped once its table is written."
     if (least := size(max(e.in_room(0).memory for e in estimates))) != peak:
-        yield f"with less memory, down to {least}, sets are kept on disk, which takes longer;"
+        how = _less_memory(estimates)
+        yield f"with less memory, down to {least}, {how}, which takes longer;"
     for table in tables:
         if not table.exists and table.estimate.memory > memory >= table.fitting.memory:
             yield f"in {size(memory)} {sets_line(table.fitting, table.metric)};"
@@ -62,8 +63,19 @@ _MODES = {
 }
 
 
+def _less_memory(estimates: Iterable[Estimate]) -> str:
+    """Says how the materials do with less memory than they take."""
+    needing = [each for each in estimates if each.in_room(0).memory < each.memory]
+    ways = {bool(each.divisions) for each in needing}
+    said = {True: "levels of pawns are divided into slices", False: "sets are kept on disk"}
+    return " and ".join(said[way] for way in sorted(ways))
+
+
 def sets_line(needs: Estimate, metric: Metric) -> str:
     """Says how much of its sets a material holds, and what the others cost."""
+    if needs.most is not None:
+        slices, most = count(slices_of(needs), "slice"), count(needs.most, "structure")
+        return f"{needs.material} takes {size(needs.memory)}: solved in {slices} of at most {most}"
     name, moved = str(needs.material), disk_traffic(needs, metric)
     line = f"{name} takes {size(needs.memory)}: {_MODES[needs.mode]}"
     if not moved.written:
@@ -120,7 +132,7 @@ def _table_json(table: PlannedTable, pace: Pace) -> dict[str, Any]:
         "log": e.log,
         "exists": table.exists,
         "seconds": seconds_json(pace, table.work),
-        **levels_json(e.material),
+        **levels_json(table.fitting),
     }
 
 

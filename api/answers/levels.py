@@ -1,11 +1,13 @@
-"""The pawn structures and levels of materials, for the estimate of a build."""
+"""The pawn structures, levels and slices of materials, for the estimate of a build."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kingpair.api.text import count
+from kingpair.coordinator.plan.estimate import Estimate
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.chess.waves import wave_of
+from kingpair.workers.index.slices import division
 from kingpair.workers.index.structures import structures
 
 
@@ -20,9 +22,16 @@ def level_lines(materials: Iterable[Material]) -> Iterator[str]:
             yield f"{material}: {parts}, level after level."
 
 
-def levels_json(material: Material) -> dict[str, Any]:
-    """Returns the numbers of structures and levels; without pawns there are none to name."""
-    if not material.has_pawns:
+def levels_json(needs: Estimate) -> dict[str, Any]:
+    """Returns the numbers of structures, levels and slices; without pawns there are none."""
+    if not needs.material.has_pawns:
         return {}
-    found = structures(*material.pawns)
-    return {"structures": len(found), "levels": len(found.levels)}
+    found = structures(*needs.material.pawns)
+    return {"structures": len(found), "levels": len(found.levels), "slices": slices_of(needs)}
+
+
+def slices_of(needs: Estimate) -> int:
+    """Returns the number of slices that a material with pawns is solved in: its levels, or parts of
+    them.
+    """
+    return len(division(*needs.material.pawns, needs.most).slices)

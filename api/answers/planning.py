@@ -17,6 +17,7 @@ from kingpair.api.answers.estimates import (
     sets_json,
     sets_line,
 )
+from kingpair.api.answers.levels import slices_of
 from kingpair.api.machine_pace import stored_pace
 from kingpair.api.settings import Settings
 from kingpair.coordinator.execute.planning import sorted_tables
@@ -92,7 +93,9 @@ def estimated(
 
 
 def sets_lines(spec: BuildSpec, settings: Settings) -> Iterator[str]:
-    """Yields what each table takes that a build of this process keeps sets on disk for."""
+    """Yields what each table takes that a build of this process keeps sets on disk for, or whose
+    levels it divides.
+    """
     memory, workers = memory_room(settings.memory).bytes, settings.workers or 1
     keys = list(chain(*tables_of(spec)))
     if all(each.memory <= memory // workers for each in estimates(keys, settings.threads)):
@@ -100,7 +103,8 @@ def sets_lines(spec: BuildSpec, settings: Settings) -> Iterator[str]:
     for row in rows_of_plan(spec, settings.tables, settings.threads):
         fitting = row.estimate.among(workers, memory)
         fits = fitting.memory <= memory // fitting.workers
-        if not row.exists and fitting.mode is not SetsMode.ALL and fits:
+        is_whole = fitting.mode is SetsMode.ALL and fitting.most is None
+        if not row.exists and not is_whole and fits:
             yield sets_line(fitting, row.subject.metric)
 
 
@@ -141,6 +145,7 @@ def _material(entry: PlanRow, wave: int, pace: Pace) -> Json:
         "memory_bytes": needed.memory,
         **sets_json(needed, metric),
         "sets_on_disk": needed.mode.filed > 0,
+        "slices": slices_of(needed) if material.has_pawns else None,
         "table_bytes": needed.table,
         "log_bytes": needed.log,
         "scratch_bytes": needed.scratch,

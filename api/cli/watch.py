@@ -183,7 +183,8 @@ class JsonLines:
         self._echo(json.dumps(said | named))
 
     def _say_of(self, domain: str, kind: str, rest: Json) -> None:
-        (material, metric), level = self._record_of(domain).key
+        record = self._record_of(domain)
+        material, metric, level = record.material, record.metric, record.level
         levels = {} if level is None else {"level": level}
         self._say({"event": kind, "material": str(material), **levels, **rest}, metric)
 

@@ -19,6 +19,8 @@ from kingpair.coordinator.execute.executor import Executor, OpenExecutor, Site
 from kingpair.coordinator.execute.in_process import InProcess
 from kingpair.coordinator.execute.planning import (
     clear_leftovers,
+    clear_other_slices,
+    division_begun,
     needs_on,
     plan_of,
     sorted_tables,
@@ -201,6 +203,7 @@ class Builder:
             request, tables, found, self._policy, cores, given_out, verified, needs, nodes
         )
         check_nodes(plan, () if self._executor.expects_nodes else nodes)
+        clear_other_slices(tables, plan)
         return Planned(attempt, plan)
 
     def _fitted(self, keys: Sequence[TableKey]) -> dict[TableKey, Estimate]:
@@ -209,11 +212,17 @@ class Builder:
         """
         request, nodes = self._request, self._executor.nodes
         needed: Sequence[Estimate] = estimates(keys, request.threads)
+        room = max((node.memory for node in nodes), default=0)
         if self._executor.shares_memory:
             memory, workers = memory_room(request.memory), request.most_workers
             needed = check_memory(needed, memory, workers, request.held)
+            room = memory.bytes // workers
         elif len(nodes) == 1:
             needed = [each.in_room(nodes[0].memory, request.held) for each in needed]
         elif nodes and not self._executor.expects_nodes:
             needed = [needs_on(nodes, key, self._policy, request.held) for key in keys]
-        return dict(zip(keys, needed, strict=True))
+        found = dict(zip(keys, needed, strict=True))
+        for key in keys if request.resume else ():
+            if key.material.has_pawns:
+                found[key] = division_begun(self._tables, key, found[key], room)
+        return found

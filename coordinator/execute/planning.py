@@ -5,7 +5,7 @@ interrupted build logged is gone on from, unless the build is to begin anew: the
 came, no other record is needed.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
@@ -33,7 +33,7 @@ from kingpair.coordinator.plan.domains import (
 )
 from kingpair.coordinator.plan.estimate import Estimate, estimate
 from kingpair.workers.game.chess.material import Material
-from kingpair.workers.index.structures import structures
+from kingpair.workers.index.slices import LevelSlice, division
 from kingpair.workers.number_types import SIDES
 from kingpair.workers.published_proof import verified
 from kingpair.workers.sets.threads import Threads
@@ -87,15 +87,15 @@ def plan_of(
     mode in which a table is solved, if its memory is known.  A table is painted in parts by as many
     of the nodes as solve it.
     """
-    missing = set(found.missing_keys())
-    every = list(chain(*tables_of(request.spec)))
+    missing, every = set(found.missing_keys()), list(chain(*tables_of(request.spec)))
     exports = _without_files(request.spec, tables, found)
+    of_tables = {}
+    for key in every:
+        workers = _painters(key, request, policy, nodes)
+        of_tables[key] = _domains_for(key, cores, request, needs.get(key), workers)
     domains = tuple(
         export_of(domain, nodes) if domain.name in exports else domain
-        for key in every
-        for domain in _domains_for(
-            key, cores, request, needs.get(key), _painters(key, request, policy, nodes)
-        )
+        for domain in chain(*of_tables.values())
     )
     return BuildPlan(
         domains,
@@ -105,7 +105,7 @@ def plan_of(
             found
             for key in every
             if key in missing
-            for found in _logged(tables, key, missing, given_out)
+            for found in _logged(tables, key, of_tables[key], missing, given_out)
         ),
         policy,
         tuple(verified),
@@ -135,9 +135,9 @@ def _painters(key: TableKey, request: BuildRequest, policy: Policy, nodes: Seque
 
 def _domains_for(
     key: TableKey, cores: int, request: BuildRequest, needs: Estimate | None, workers: int
-) -> Iterable[DomainPlan]:
-    verify = request.spec.verify
-    domains: Iterable[DomainPlan] = domains_for(key, cores, workers, verify)
+) -> list[DomainPlan]:
+    verify, most = request.spec.verify, None if needs is None else needs.most
+    domains = list(domains_for(key, cores, workers, verify, most))
     if request.spec.syzygy and key.metric.counts_plies:
         domains = [replace(domain, syzygy=not domain.table) for domain in domains]
     if needs is None:
@@ -169,26 +169,43 @@ def fits_in_mode(
     it.
     """
     cores = max(node.cores for node in nodes)
-    domains = (in_mode(domain, needs, key.metric) for domain in domains_for(key, cores))
+    every = domains_for(key, cores, most=needs.most)
+    domains = (in_mode(domain, needs, key.metric) for domain in every)
     return [fit_on(domain, layout(domain.layout), policy, nodes) for domain in domains]
 
 
+def division_begun(tables: TableStore, key: TableKey, fitting: Estimate, room: int) -> Estimate:
+    """Returns an estimate that divides a table as an earlier build has begun to, if one of no more
+    memory than the room does.  If there is none, that build had larger slices, and this one begins
+    them anew.
+    """
+    begun = tables.build_folder(key).slices()
+    divided = [each for each in fitting.in_slices() if each.memory <= room]
+    for each in (fitting, *divided) if begun else ():
+        if begun.issubset(division(*key.material.pawns, each.most).slices):
+            return each
+    return fitting
+
+
 def _logged(
-    tables: TableStore, key: TableKey, missing: set[TableKey], given_out: Callable[[str], int]
+    tables: TableStore,
+    key: TableKey,
+    domains: Sequence[DomainPlan],
+    missing: set[TableKey],
+    given_out: Callable[[str], int],
 ) -> list[Logged]:
     """Reads what earlier builds logged, if it rests on the smaller tables that are there."""
-    levels = len(structures(*key.material.pawns).levels) if key.material.has_pawns else 0
-    domains = [DomainKey(key, level) for level in range(levels)] or [DomainKey(key)]
+    slices = [domain for domain in domains if domain.table]
     rests_on_missing = not missing.isdisjoint(key.smaller())
     found = []
-    for domain in domains:
+    for domain in map(DomainKey.parse, [each.name for each in slices or domains]):
         folder = tables.build_folder(*domain)
         last = max(given_out(str(domain)), folder.last_incarnation())
         if rests_on_missing:
             found.append(Logged(str(domain), last, (), ()))
         else:
             found.append(_logged_domain(folder, domain, tables.smaller_digests(key), last))
-    return _whole_levels(key.material, found) if levels else found
+    return _whole_slices(key.material, slices, found) if slices else found
 
 
 def _logged_domain(
@@ -200,25 +217,43 @@ def _logged_domain(
         workers |= logged.workers
         found = tuple(CommittedPass(p.depth, p.won, p.lost, by, p.over) for p, by in logged.passes)
         passes.append((winner, found))
-    parts = () if domain.level is None else written_parts(folder, smaller)
+    parts = () if domain.slice is None else written_parts(folder, smaller)
     return Logged(str(domain), last, tuple(passes), tuple(workers.items()), parts)
 
 
-def _whole_levels(material: Material, levels: list[Logged]) -> list[Logged]:
-    """A level whose parts are all written is solved again all the same if one above it that is not
+def _whole_slices(
+    material: Material, slices: Sequence[DomainPlan], logged: Sequence[Logged]
+) -> list[Logged]:
+    """A slice whose parts are all written is solved again all the same if one above it that is not
     would read its logs, and they are not whole.
     """
-    for number in reversed(range(len(levels))):
-        readers = levels[number + 1 : number + 3]
-        is_read = any(not reader.parts for reader in readers)
-        if is_read and not _is_analysed(material, levels[number]):
-            levels[number] = replace(levels[number], parts=())
-    return levels
+    found = {each.domain: each for each in logged}
+    read: set[str] = set()
+    for domain in reversed(slices):
+        each = found[domain.name]
+        if domain.name in read and not _is_analysed(material, each):
+            found[domain.name] = each = replace(each, parts=())
+        if not each.parts:
+            read.update(domain.rests_on)
+    return list(found.values())
 
 
-def _is_analysed(material: Material, level: Logged) -> bool:
+def _is_analysed(material: Material, slice_: Logged) -> bool:
     winners = winners_of(material)
-    return all(passes and passes[-1].over for w, passes in level.passes if w in winners)
+    return all(passes and passes[-1].over for w, passes in slice_.passes if w in winners)
+
+
+def clear_other_slices(tables: TableStore, plan: BuildPlan) -> None:
+    """Clears what earlier builds left of slices that are not in the plan: they had other ones."""
+    slices: dict[TableKey, list[LevelSlice]] = {}
+    for domain in plan.domains:
+        table, slice_ = DomainKey.parse(domain.name)
+        if slice_ is not None and str(table) not in plan.present:
+            slices.setdefault(table, []).append(slice_)
+    names = set(tables.store.names(""))
+    for table, of_table in slices.items():
+        if (folder := tables.build_folder(table)).name in names:
+            folder.clear_others(of_table)
 
 
 def clear_leftovers(

@@ -81,7 +81,7 @@ def check_memory(
         if e.memory > room.bytes // (workers if e.mode is SetsMode.ALL else e.workers)
     ]
     if largest := max(too_large, key=lambda e: e.memory, default=None):
-        why = ", as sets with pawns are not kept on disk" if largest.material.has_pawns else ""
+        why = ", even slice by slice" if largest.divisions else ""
         raise CannotBuild(
             f"{largest.material} needs {amount(largest.memory)} of memory{why}, {room.says}; "
             "use fewer --threads, raise the limit or use a larger machine"

@@ -52,7 +52,7 @@ from kingpair.workers.errors import (
 )
 from kingpair.workers.exporter import Exporter
 from kingpair.workers.index.material_index import index_of
-from kingpair.workers.level import LevelWorker, LowerLevel, TableJoiner
+from kingpair.workers.level import LevelWorker, LowerSlice, TableJoiner
 from kingpair.workers.passlog.log import PassResult
 from kingpair.workers.sets.memory import named_scratch_errors
 from kingpair.workers.sets.threads import Threads
@@ -76,15 +76,15 @@ def created(
     threads: int,
     takeover_pool: TakeoverPool | None = None,
 ) -> AnyWorker:
-    key, level = DomainKey.parse(call.domain)
+    key, slice_ = DomainKey.parse(call.domain)
     shared = tables, Threads(threads), site.compact
-    if level is not None:
-        below = _lower_levels(task)
-        return LevelWorker(key, level, below, task.owners, call.worker, call.incarnation, *shared)
+    if slice_ is not None:
+        below = _lower_slices(task)
+        return LevelWorker(key, slice_, below, task.owners, call.worker, call.incarnation, *shared)
     if task.exports:
         return Exporter(key, 0, call.incarnation, *shared)
     if key.material.has_pawns:
-        return TableJoiner(key, _lower_levels(task), call.incarnation, *shared)
+        return TableJoiner(key, _lower_slices(task), call.incarnation, *shared)
     scratch = None if site.scratch is None else Path(site.scratch)
     if scratch is not None and task.mode is not SetsMode.ALL:
         with named_scratch_errors(scratch):  # on a node that never had any
@@ -101,11 +101,11 @@ def created(
     )
 
 
-def _lower_levels(task: Create) -> list[LowerLevel]:
-    levels = [DomainKey.parse(each.name).level or 0 for each in task.below]
+def _lower_slices(task: Create) -> list[LowerSlice]:
     return [
-        LowerLevel(level, each.logs, each.parts)
-        for level, each in zip(levels, task.below, strict=True)
+        LowerSlice(slice_, each.logs, each.parts)
+        for each in task.below
+        if (slice_ := DomainKey.parse(each.name).slice) is not None
     ]
 
 

@@ -57,14 +57,14 @@ def _of_run(build: BuildJob, run: Run, own: int | None) -> list[dict[str, Any]]:
     team = run.team
     assert team is not None, "a run without workers"
     limits = {node.name: node.memory for node in build.nodes.values()}
-    (material, metric), level = DomainKey.parse(run.domain.name)
+    key = DomainKey.parse(run.domain.name)
     return [
         {
             "id": f"{run.domain.name}.{team.incarnation}.{number}",
             "node": share.node,
-            "domain": str(material),
-            "level": level,
-            "metric": str(metric),
+            "domain": str(key.table.material),
+            "level": key.level,
+            "metric": str(key.table.metric),
             "doing": _doing(team, number),
             "memory_bytes": share.memory if own is None else own,
             "memory_limit_bytes": free_memory().bytes if own is not None else limits[share.node],

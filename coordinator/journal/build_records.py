@@ -15,10 +15,10 @@ from kingpair.coordinator.journal.domain_record import (
     DomainFact,
     DomainRecord,
     PassRecord,
-    begun,
     take,
     take_of_level,
 )
+from kingpair.coordinator.journal.logged_before import begun
 from kingpair.coordinator.journal.rows import Row, Submission
 from kingpair.coordinator.machine.records import (
     Assigned,
@@ -37,7 +37,8 @@ from kingpair.coordinator.machine.records import (
 from kingpair.coordinator.machine.state import ACTIVE, State
 from kingpair.coordinator.plan.build_spec import BuildSpec
 from kingpair.coordinator.plan.turn_order import by_turn
-from kingpair.workers.table.key import TableKey
+from kingpair.workers.index.slices import LevelSlice
+from kingpair.workers.table.key import DomainKey, TableKey
 
 
 @dataclass(slots=True)
@@ -81,8 +82,11 @@ class BuildRecord:
         _tell(self, row)
 
     def record_of(self, domain: str) -> DomainRecord | None:
-        """The record of a domain: a table, or a level of one."""
-        return self.domains.get(domain) or self.levels.get(domain)
+        """The record of a domain: a table, or the level of one that a slice is of."""
+        if (found := self.domains.get(domain) or self.levels.get(domain)) is not None:
+            return found
+        table, slice_ = DomainKey.parse(domain)
+        return slice_ and self.levels.get(str(DomainKey(table, LevelSlice(slice_.level))))
 
     def exports(self) -> list[DomainRecord]:
         """The tables that were there, and whose Syzygy files this build writes."""

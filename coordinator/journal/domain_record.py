@@ -2,6 +2,8 @@
 
 DomainRecord           a material for a metric, or a level of one with pawns
   PassRecord           a committed pass: what it found, how long it took
+
+The record of a level takes in those of its slices (workers/index/slices.py) if it is divided.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,11 +21,11 @@ from kingpair.coordinator.machine.records import (
     PassCommitted,
     TablePublished,
     TableVerified,
-    WavesPlanned,
 )
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.chess.waves import wave_of
 from kingpair.workers.game.metric import Metric
+from kingpair.workers.index.slices import LevelSlice
 from kingpair.workers.index.structures import structures
 from kingpair.workers.number_types import Depth, Side
 from kingpair.workers.sets.disk_use import NO_DISK_USE, DiskUse
@@ -64,11 +66,15 @@ class PassRecord:
     decided: int
     over: bool = False
     disk: DiskUse = NO_DISK_USE
+    slice: LevelSlice | None = None
 
 
 @dataclass(slots=True)
 class DomainRecord:
-    """A material for a metric, on its way to its table; or a level of it, with its structures."""
+    """A material for a metric, on its way to its table; or a level of it, with its structures.  Of
+    a level that is divided `slice` is the one that was heard of last, and `solved` has those that
+    are.
+    """
 
     key: DomainKey
     state: str = "waiting"
@@ -86,6 +92,8 @@ class DomainRecord:
     passes: list[PassRecord] = field(default_factory=list)
     last: float = 0.0
     structures: int = 0
+    slice: LevelSlice | None = None
+    solved: set[LevelSlice] = field(default_factory=set)
     levels: list["DomainRecord"] = field(default_factory=list)
     phases: dict[str, float] = field(default_factory=dict)  # when each began, by its state
     shares: tuple[tuple[str, int], ...] = ()  # the node and the partitions of each worker
@@ -97,7 +105,8 @@ class DomainRecord:
     def of(table: TableKey) -> "DomainRecord":
         record = DomainRecord(DomainKey(table))
         for level, kept in enumerate(structures_by_level(table.material)):
-            record.levels.append(DomainRecord(DomainKey(table, level), structures=kept))
+            of_level = DomainKey(table, LevelSlice(level))
+            record.levels.append(DomainRecord(of_level, structures=kept))
         return record
 
     @property
@@ -111,6 +120,30 @@ class DomainRecord:
     @property
     def level(self) -> int | None:
         return self.key.level
+
+    @property
+    def part_solved(self) -> float:
+        """The part of its structures that is solved."""
+        if self.state == "done":
+            return 1.0
+        return sum(each.size or self.structures for each in self.solved) / max(1, self.structures)
+
+    def note_solved(self, slice_: LevelSlice | None) -> None:
+        """Notes that a slice is solved; the level is done once all of them are."""
+        assert slice_ is not None, f"{self.key}: no level"
+        self.solved.add(slice_)
+        self.state = "done" if self.part_solved == 1.0 else "solving"
+
+    @property
+    def part_of_slice(self) -> float:
+        """The part of its structures that is in the slice that is under way; none between two."""
+        if self.slice is None or self.slice in self.solved:
+            return 0.0
+        return (self.slice.size or self.structures) / self.structures
+
+    def passes_of_slice(self) -> list[PassRecord]:
+        """The passes of the slice that was heard of last; all of them if the level is one."""
+        return [pass_ for pass_ in self.passes if pass_.slice == self.slice]
 
     @property
     def under_way(self) -> "DomainRecord":
@@ -143,29 +176,6 @@ class DomainRecord:
         return found
 
 
-def begun(name: str, plan: WavesPlanned) -> DomainRecord:
-    """A domain, with the passes that an earlier build has logged."""
-    domain = DomainRecord.of(TableKey.parse(name))
-    for each in (*domain.levels, domain):
-        _take_logged(each, plan)
-    domain.decided += sum(level.decided for level in domain.levels)
-    return domain
-
-
-def _take_logged(domain: DomainRecord, plan: WavesPlanned) -> None:
-    name = str(domain.key)
-    for logged in plan.logged:
-        if logged.domain == name and logged.parts:
-            domain.state = "done"
-        for winner, passes in logged.passes if logged.domain == name else ():
-            for p in passes:
-                domain.decided += p.won + p.lost
-                pass_ = PassRecord(
-                    0, winner, p.depth, p.won, p.lost, 0, 0.0, 0.0, domain.decided, p.over
-                )
-                domain.passes.append(pass_)
-
-
 def take(domain: DomainRecord, record: DomainFact, row: Row) -> None:
     """Takes in a record of a domain."""
     _TAKEN[type(record)](domain, record, row)
@@ -173,6 +183,9 @@ def take(domain: DomainRecord, record: DomainFact, row: Row) -> None:
 
 def _assigned(domain: DomainRecord, record: Assigned, row: Row) -> None:
     domain.state = "verifying" if domain.published else "solving"
+    if (slice_ := DomainKey.parse(record.domain).slice) is not None:
+        domain.slice, domain.is_painted = slice_, False
+        domain.solved.discard(slice_)
     domain.began = domain.began or row.time
     domain.teams += 1
     domain.last = row.time
@@ -184,9 +197,13 @@ def _assigned(domain: DomainRecord, record: Assigned, row: Row) -> None:
 
 def _committed(domain: DomainRecord, record: PassCommitted, row: Row) -> None:
     """A pass may be found again after a log was damaged: what came after it is gone."""
-    again = [v for v in domain.passes if (v.winner, v.depth) == (record.winner, record.depth)]
-    if again:
-        keep = [v for v in domain.passes if v.winner != record.winner or v.depth < record.depth]
+    slice_ = DomainKey.parse(record.domain).slice
+    this = slice_, record.winner, record.depth
+    if any((v.slice, v.winner, v.depth) == this for v in domain.passes):
+        of_this = this[:2]
+        keep = [
+            v for v in domain.passes if (v.slice, v.winner) != of_this or v.depth < record.depth
+        ]
         domain.passes = keep
         domain.decided = sum(v.won + v.lost for v in keep)
     won, lost = sum(record.won), sum(record.lost)
@@ -204,8 +221,10 @@ def _committed(domain: DomainRecord, record: PassCommitted, row: Row) -> None:
             domain.decided,
             record.over,
             record.disk,
+            slice_,
         )
     )
+    domain.slice = slice_
     domain.last, domain.sent = row.time, record.sent
     for sender, receiver, count in record.sent:
         before = domain.sent_in_all.get((sender, receiver), 0)
@@ -224,7 +243,8 @@ def _painted(domain: DomainRecord, record: PartWritten, row: Row) -> None:
 
 
 def _solved(domain: DomainRecord, record: LevelSolved, row: Row) -> None:
-    domain.state, domain.last = "done", row.time
+    domain.note_solved(DomainKey.parse(record.domain).slice)
+    domain.last = row.time
 
 
 def take_of_level(table: DomainRecord, row: Row) -> None:

@@ -144,10 +144,10 @@ def _solved(build: BuildRecord, domain: DomainRecord) -> tuple[float, float]:
 def _levels_done(domain: DomainRecord) -> tuple[float, float]:
     done = step = 0.0
     works = level_work(domain.key.table)
-    for work, level in zip(works, domain.levels, strict=True):
-        if level.state == "done":
-            done += work
-        elif level.state == "painting":
+    for of_level, level in zip(works, domain.levels, strict=True):
+        done += of_level * level.part_solved
+        work = of_level * level.part_of_slice
+        if level.state == "painting":
             done += 0.9 * work
             step += 0.1 * work
         elif level.state == "solving":
@@ -158,4 +158,4 @@ def _levels_done(domain: DomainRecord) -> tuple[float, float]:
 
 
 def _part_of_passes(domain: DomainRecord) -> float:
-    return 1 - 1 / (1 + len(domain.passes) / PASSES)
+    return 1 - 1 / (1 + len(domain.passes_of_slice()) / PASSES)

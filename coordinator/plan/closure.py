@@ -1,7 +1,7 @@
 """The closure of a build: its tables in waves, and each as a domain of numbers.
 
     table key   a material for a metric: one table, and to the coordinator one domain of its name;
-                with pawns a domain for each level, and one that joins their parts
+                with pawns a domain for each slice, and one that joins their parts
     wave        the table keys of all metrics with the same numbers of men and of pawns
 
 A table rests on smaller ones of its own metric alone, so the metrics of a build meet nowhere but in
@@ -17,14 +17,14 @@ from functools import cache
 from kingpair.coordinator.plan.build_spec import BuildSpec
 from kingpair.coordinator.plan.domains import DomainPlan, Layout, Node
 from kingpair.coordinator.plan.estimate import (
+    BASE,
     Estimate,
     estimate,
     export_memory,
-    level_memory,
     memory_of,
-    proof_memory,
     waves,
 )
+from kingpair.coordinator.plan.pawn_memory import SliceNeeds, painted_together, proof_memory
 from kingpair.workers.errors import BadMaterial
 from kingpair.workers.game.chess.material import MEN_MAX, Material
 from kingpair.workers.game.chess.waves import wave_of
@@ -41,14 +41,13 @@ from kingpair.workers.index.partition_graphs import (
     graph_number,
     partition_graph,
 )
+from kingpair.workers.index.slices import division
 from kingpair.workers.index.structures import structures
 from kingpair.workers.index.walk_parts import WALKS
 from kingpair.workers.number_types import STRONGER, WEAKER, Side
 from kingpair.workers.solve.sets_mode import SetsMode
 from kingpair.workers.table.key import DomainKey, TableKey
 
-PAINTED_ROWS = 1 << 28
-"""Rows of a part of a level: all structures of a level of five men take less."""
 PROOF_PARTS = 16
 """Parts of the proof of a table with pawns if several workers make it."""
 Waves = tuple[tuple[TableKey, ...], ...]
@@ -92,38 +91,44 @@ def layouts(used: Container[int]) -> tuple[Layout, ...]:
 
 
 def domains_for(
-    key: TableKey, cores: int, workers: int = 1, verify: bool = True
+    key: TableKey,
+    cores: int,
+    workers: int = 1,
+    verify: bool = True,
+    most: int | None = None,
 ) -> Iterator[DomainPlan]:
-    """The domains that make a table: one, or its levels and then the one that joins them."""
+    """The domains that make a table: one, or its slices of at most so many structures and then the
+    one that joins them.
+    """
     if not key.material.has_pawns:
         yield domain_for(key, cores, workers, verify)
         return
-    count = len(structures(*key.material.pawns).levels)
-    levels = tuple(str(DomainKey(key, level)) for level in range(count))
-    for level in range(count):
-        yield _level(key, level, levels[max(0, level - 2) : level], workers)
-    yield replace(
-        domain_for(key, cores, workers, verify), needs=tuple(levels), rests_on=tuple(levels)
-    )
+    divided = division(*key.material.pawns, most)
+    names = tuple(str(DomainKey(key, slice_)) for slice_ in divided.slices)
+    for place, below in enumerate(divided.below):
+        lower = sum(divided.sizes[each] for each in below)
+        needs = SliceNeeds(key.material, key.metric, divided.sizes[place], lower)
+        yield _slice(key, names[place], tuple(names[each] for each in below), needs, workers)
+    yield replace(domain_for(key, cores, workers, verify), needs=names, rests_on=names)
 
 
-def _level(key: TableKey, level: int, below: tuple[str, ...], workers: int) -> DomainPlan:
-    """A level: pushes lead to the two below it."""
-    material, metric = key
-    index = Index(FIXED, len(material.pieces), len(structures(*material.pawns).levels[level]))
-    fixed, own, copy = level_memory(material, index, metric)
+def _slice(
+    key: TableKey, name: str, below: tuple[str, ...], needs: SliceNeeds, workers: int
+) -> DomainPlan:
+    """A slice, and those that its pushes lead to."""
+    index, metric = needs.index, key.metric
     return DomainPlan(
-        str(DomainKey(key, level)),
-        wave=_number_of_wave(material),
+        name,
+        wave=_number_of_wave(key.material),
         needs=(*sorted(map(str, key.smaller())), *below),
-        winners=winners_of(material),
+        winners=winners_of(key.material),
         layout=STRONGER_KINGS,
         size=index.set_bytes,
         threads=len(index.chunks()),
         together=_painted_together(index, workers),
-        base=fixed,
-        held=own,
-        copied=copy,
+        base=BASE + needs.fixed,
+        held=needs.of_a_pair,
+        copied=needs.of_a_copy,
         table=str(key),
         rests_on=below,
         painted=index.structures,
@@ -131,10 +136,9 @@ def _level(key: TableKey, level: int, below: tuple[str, ...], workers: int) -> D
     )
 
 
-def _painted_together(level: Index, workers: int) -> int:
+def _painted_together(index: Index, workers: int) -> int:
     """The structures that a worker paints as one part.  It holds their columns in memory."""
-    run = level.slots // level.structures * level.partitions
-    return max(1, min(-(-level.structures // workers), PAINTED_ROWS // run))
+    return min(-(-index.structures // workers), painted_together(index))
 
 
 def domain_for(key: TableKey, cores: int, workers: int = 1, verify: bool = True) -> DomainPlan:
@@ -173,7 +177,7 @@ def in_mode(domain: DomainPlan, needs: Estimate, metric: Metric) -> DomainPlan:
 
 
 def _domain_with_pawns(key: TableKey, cores: int, verify: bool) -> DomainPlan:
-    """A table with pawns: one worker joins the parts of its levels, and several may prove it."""
+    """A table with pawns: one worker joins the parts of its slices, and several may prove it."""
     found = structures(*key.material.pawns)
     return DomainPlan(
         str(key),
@@ -184,7 +188,7 @@ def _domain_with_pawns(key: TableKey, cores: int, verify: bool) -> DomainPlan:
         size=Index(FIXED, len(key.material.pieces), len(found)).set_bytes,
         threads=cores,
         together=1,
-        base=proof_memory(key.material, cores),
+        base=BASE + proof_memory(key.material, cores),
         verify=verify,
         proof=PROOF_PARTS,
         painted=0,

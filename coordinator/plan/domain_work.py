@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from kingpair.coordinator.plan.cluster import Cluster, Constants
 from kingpair.coordinator.plan.domains import proof_part_count
-from kingpair.coordinator.plan.estimate import WALK
 from kingpair.coordinator.plan.pass_statistics import PassShares, occupied, stream_bytes
+from kingpair.coordinator.plan.pawn_memory import WALK
 from kingpair.coordinator.plan.sharing import Sharing, proof_shares
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.index.king_pairs import TURNED

@@ -5,28 +5,29 @@ least compressible materials took: a table between 0.02 and 0.24 bytes a value, 
 third of that and 0.32.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple
 
+from kingpair.coordinator.plan.pawn_memory import (
+    THREAD_WITH_PAWNS,
+    WALK,
+    SliceNeeds,
+    proof_memory,
+)
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.chess.waves import closure
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.index.index import Index
-from kingpair.workers.index.king_pairs import FIXED, TURNED
+from kingpair.workers.index.king_pairs import FIXED
 from kingpair.workers.index.material_index import index_of, table_index
+from kingpair.workers.index.slices import limits, needed
 from kingpair.workers.index.structures import structures
-from kingpair.workers.index.walk_parts import KEPT_BYTES, PARTED_PIECES
+from kingpair.workers.index.walk_parts import KEPT_BYTES
 from kingpair.workers.solve.budget import AHEAD, UNDO, walk_piece
 from kingpair.workers.solve.sets_mode import SetsMode
 
-PROOF_WITH_PAWNS = 260 << 20  # columns that are kept, and what reads them
-PROOF_WITH_EN_PASSANT = 460 << 20  # where pawns of both sides are
-PROOF_BESIDE_PROMOTIONS = 60 << 20
-THREAD_WITH_PAWNS = 16 << 20  # what a thread reads and writes with
-WALK = 58  # partitions among which one king moves while the other stands still
-WALK_SQUARES = 8  # that are images of each other: with pawns a walk has them all
-READERS = 4  # partitions of a smaller table that the threads of a worker read at a time
 BASE = 250 << 20  # the interpreter, pyarrow, numpy, the tables that stay open
 TABLE_BYTES_PER_VALUE = 0.24
 PAWN_TABLE_BYTES_PER_VALUE = 0.4  # KPPvKP to mate takes 0.39, KRPvKR 0.22
@@ -39,7 +40,9 @@ LEAST = 16 << 10  # a file with its schema, footer and digests
 class Estimate:
     """The needs of one material: slots of one side to move, bytes of a set of them, peak memory,
     disk.  `sets` are the bytes of sets in memory; `smaller_modes` has the modes that hold less than
-    all of them, where there are any.  `scratch` are the bytes in files of such a mode: the sets, or
+    all of them, where there are any.  With pawns `divisions` has the divisions of the levels into
+    slices, and `most` says how many structures a slice has at most; None if levels are whole.
+    `scratch` are the bytes in files of such a mode: the sets, or
     what the proof reads again and again.  `fixed` is the part of the memory in such a mode that
     each worker takes, however small its share; `workers` may share the material at once.
     """
@@ -52,7 +55,9 @@ class Estimate:
     log: int
     sets: int
     smaller_modes: tuple["ModeNeeds", ...] = ()
+    divisions: tuple["DivisionNeeds", ...] = ()
     mode: SetsMode = SetsMode.ALL
+    most: int | None = None
     scratch: int = 0
     fixed: int = 0
     workers: int = 1
@@ -60,14 +65,19 @@ class Estimate:
     @property
     def streamed(self) -> int:
         """The least memory that will do."""
-        return min((self.memory, *(needs.memory for needs in self.smaller_modes)))
+        return min(each.memory for each in self.modes())
 
     def modes(self, held: int | None = None) -> tuple["Estimate", ...]:
         """Returns the estimate in each mode that holds no more than `held` bytes of sets; if there
         is none, in the one that holds least.
         """
-        every = (self, *map(self._in_mode, self.smaller_modes))
+        every = (self, *map(self._in_mode, self.smaller_modes), *self.in_slices())
         return tuple(e for e in every if held is None or e.sets <= held) or every[-1:]
+
+    def in_slices(self) -> Iterator["Estimate"]:
+        """Yields the estimate in each division of its levels, that of the largest slices first."""
+        for most, memory, sets in self.divisions:
+            yield replace(self, most=most, memory=memory, sets=sets)
 
     def in_room(self, room: int, held: int | None = None) -> "Estimate":
         """Returns the estimate in the first mode that needs no more memory than `room`, and that
@@ -110,6 +120,16 @@ class ModeNeeds(NamedTuple):
     memory: int
     sets: int
     fixed: int
+
+
+class DivisionNeeds(NamedTuple):
+    """A division of levels into slices: the most structures of a slice, the peak memory, and the
+    bytes of sets that are part of it.
+    """
+
+    most: int | None
+    memory: int
+    sets: int
 
 
 def estimate(material: Material, threads: int, metric: Metric = Metric.DTC) -> Estimate:
@@ -176,53 +196,35 @@ def _kept_bytes(slots: int, metric: Metric) -> int:
     return kept if kept <= KEPT_BYTES else 0
 
 
+@lru_cache(4096)
 def _with_pawns(material: Material, threads: int, metric: Metric) -> Estimate:
-    """A level is solved at a time, and the table is proved after that."""
+    """A slice is solved at a time, and the table is proved after that."""
     kept, axes = structures(*material.pawns), len(material.pieces)
-    level = Index(FIXED, axes, max(map(len, kept.levels)))
-    slots = Index(FIXED, axes, len(kept)).size
-    solving = BASE + threads * THREAD_WITH_PAWNS + _level_bytes(material, level, metric)
-    memory = max(solving, proof_memory(material, threads))
+    level, slots = max(map(len, kept.levels)), Index(FIXED, axes, len(kept)).size
+    whole, *smaller = (
+        _division(material, threads, metric, most) for most in (None, *limits(*material.pawns))
+    )
     table = LEAST + int(2 * slots * PAWN_TABLE_BYTES_PER_VALUE)
-    sets = metric.bitmaps.level * level.set_bytes
-    return Estimate(material, slots, level.set_bytes, memory, table, table, sets)
+    bitmap = Index(FIXED, axes, level).set_bytes
+    return Estimate(
+        material,
+        slots,
+        bitmap,
+        whole.memory,
+        table,
+        table,
+        whole.sets,
+        divisions=tuple(smaller),
+    )
 
 
-def _level_bytes(material: Material, level: Index, metric: Metric) -> int:
-    """The sets of a level and of the two below it, the column that promotions lead into, and where
-    the metric needs them the values that exits lead to.
-    """
-    values = 2 * level.size if metric.frees_escapes else 0
-    return metric.bitmaps.level * level.set_bytes + _promoted(material) + values
-
-
-def _promoted(material: Material) -> int:
-    """The bytes of the column that promotions of a level lead into: what pawns are left have one
-    number of steps to go, and each structure is read with its mirror image.  A column without
-    pawns is read partition by partition.
-    """
-    axes, (ours, theirs) = len(material.pieces) + 1, material.pawns
-    if ours + theirs == 1:
-        return READERS * Index(TURNED, axes).slots
-    left = [(ours - 1, theirs)] * (ours > 0) + [(ours, theirs - 1)] * (theirs > 0)
-    most = max(len(level) for pawns in left for level in structures(*pawns).levels)
-    return Index(FIXED, axes, 2 * most).size
-
-
-def proof_memory(material: Material, threads: int) -> int:
-    """The memory of a proof with pawns: the columns that it reads at a time.  A pawn promotes into
-    four of them; while one thread reads them, another may need one that had gone.  Where the pawns
-    are of one side, large columns are read by walks: those of a task, and of the next one.
-    """
-    axes = len(material.pieces)
-    keys = WALK_SQUARES * 64 ** (axes + 1) if axes > 2 else 0  # each thread has them
-    fixed = BASE + threads * (THREAD_WITH_PAWNS + keys)
-    last = sum(material.pawns) == 1
-    column, columns = Index(TURNED if last else FIXED, axes + 1).size, 4 + (threads > 1)
-    if axes + 1 >= PARTED_PIECES and not all(material.pawns):
-        column, columns = WALK * (1 if last else WALK_SQUARES) * 64 ** (axes + 1), 2 * 4
-    least = PROOF_WITH_EN_PASSANT if all(material.pawns) else PROOF_WITH_PAWNS
-    return fixed + max(least, columns * column + PROOF_BESIDE_PROMOTIONS)
+def _division(
+    material: Material, threads: int, metric: Metric, most: int | None
+) -> "DivisionNeeds":
+    needs = [SliceNeeds(material, metric, *sizes) for sizes in needed(*material.pawns, most)]
+    solving = BASE + threads * THREAD_WITH_PAWNS + max(each.memory for each in needs)
+    memory = max(solving, BASE + proof_memory(material, threads))
+    return DivisionNeeds(most, memory, max(each.sets for each in needs))
 
 
 def export_memory(material: Material) -> int:
@@ -230,14 +232,6 @@ def export_memory(material: Material) -> int:
     moves lead into, and a sub-table with what codes it.
     """
     return BASE + EXPORT_BYTES_PER_SLOT * table_index(material).rows
-
-
-def level_memory(material: Material, level: Index, metric: Metric) -> tuple[int, int, int]:
-    """Returns the bytes of a worker of a level: fixed, for each king pair, and for each copy."""
-    a_set = level.set_bytes // level.partitions
-    whole = _level_bytes(material, level, metric)
-    own = metric.bitmaps.level * a_set
-    return BASE + whole - own * level.partitions, own, metric.bitmaps.copied * a_set
 
 
 def memory_of(whole: Estimate, metric: Metric) -> tuple[int, int, int]:

@@ -6,6 +6,7 @@ However many workers a level has, and whenever a build is killed, the table has 
 import random
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,6 +29,8 @@ from kingpair.coordinator.machine.records import (
 from kingpair.coordinator.plan.build_spec import BuildSpec
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
+from kingpair.workers.table.key import DomainKey, TableKey
+from kingpair.workers.table.table_store import TableStore
 
 pytestmark = pytest.mark.slow  # whole builds, one after the other
 
@@ -70,7 +73,9 @@ def solved(records: list[Record]) -> list[int]:
 
 
 def level_of(domain: str) -> int:
-    return int(domain.rpartition(".level")[2])
+    slice_ = DomainKey.parse(domain).slice
+    assert slice_ is not None
+    return slice_.level
 
 
 # ---- several workers ----
@@ -186,6 +191,32 @@ def test_a_build_that_is_killed_again_and_again_still_ends(whole: Path, begun: P
     while killed(begun, lambda number, _: number == 12):
         deaths += 1
     assert deaths > 3
+    assert files(begun) == files(whole)
+
+
+# ---- slices ----
+
+ONE_BY_ONE = 0  # bytes of sets: as few as can be
+
+
+@pytest.mark.parametrize("events", [60, *(RANDOM.randint(2, 250) for _ in range(2))])
+def test_a_build_of_slices_goes_on_with_slices(whole: Path, begun: Path, events: int) -> None:
+    assert killable_build.killed(begun, [PAWN], lambda number, _: number == events, held=ONE_BY_ONE)
+    slices = TableStore(begun).build_folder(TableKey.parse("KPvK.dtc")).slices()
+    assert all(each.size == 1 for each in slices)
+    records = built(begun, PAWN)
+    solved_now = {r.domain for r in records if isinstance(r, LevelSolved)}
+    assert len(solved_now) < 24
+    assert all(domain[-4:-1] in (".0-", ".1-", ".2-", ".3-") for domain in solved_now)
+    assert files(begun) == files(whole)
+
+
+def test_a_build_in_slices_begins_levels_anew_that_were_whole(whole: Path, begun: Path) -> None:
+    assert killed(begun, lambda _, line: line == "Assigned KPvK.dtc.level4")
+    spec = BuildSpec((Material.parse(PAWN),))
+    records: list[Record] = []
+    build(BuildRequest(spec, begun, held=ONE_BY_ONE), lambda row: records.append(row.record))
+    assert Counter(solved(records)) == dict.fromkeys(range(6), 4)
     assert files(begun) == files(whole)
 
 

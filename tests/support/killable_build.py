@@ -1,10 +1,11 @@
 """A build in a process of its own, which can be killed: by us, or by the kernel in mid-write.
 
-    python killable_build.py OUT LIMIT METRIC,... MATERIAL ...
+    python killable_build.py OUT LIMIT HELD METRIC,... MATERIAL ...
 
 It prints a line for each event, and is never more than one event ahead of its parent, which answers
 each with a line.  With a LIMIT other than 0 the process dies on the spot, as if by kill -9, when a
-file of its own would grow beyond so many bytes: what was written stays as it is.
+file of its own would grow beyond so many bytes: what was written stays as it is.  With HELD it
+divides levels of pawns so that no more than so many bytes of sets are in memory, if they can be.
 """
 
 import os
@@ -26,7 +27,7 @@ from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
 
 
-def main(out: str, limit: str, metrics: str, *names: str) -> int:
+def main(out: str, limit: str, held: str, metrics: str, *names: str) -> int:
     if int(limit):
         # Python would otherwise turn the signal into an error that it can handle.
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
@@ -35,7 +36,8 @@ def main(out: str, limit: str, metrics: str, *names: str) -> int:
     try:
         materials = tuple(map(Material.parse, names))
         asked = tuple(map(Metric, metrics.split(",")))
-        build(BuildRequest(BuildSpec(materials, asked), Path(out), threads=2), tell)
+        spec, most = BuildSpec(materials, asked), int(held) if held else None
+        build(BuildRequest(spec, Path(out), threads=2, held=most), tell)
     except KingpairError as error:
         print(f"{type(error).__name__}: {error}")
         return 1
@@ -51,8 +53,11 @@ def tell(row: Row) -> None:
         sys.stdin.readline()
 
 
-def command(out: Path, names: Iterable[str], limit: int = 0, metrics: str = "dtc") -> list[str]:
-    return [sys.executable, __file__, str(out), str(limit), metrics, *names]
+def command(
+    out: Path, names: Iterable[str], limit: int = 0, metrics: str = "dtc", held: int | None = None
+) -> list[str]:
+    most = "" if held is None else str(held)
+    return [sys.executable, __file__, str(out), str(limit), most, metrics, *names]
 
 
 def environment() -> dict[str, str]:
@@ -61,11 +66,15 @@ def environment() -> dict[str, str]:
 
 
 def killed(
-    out: Path, names: Iterable[str], at: Callable[[int, str], bool], metrics: str = "dtc"
+    out: Path,
+    names: Iterable[str],
+    at: Callable[[int, str], bool],
+    metrics: str = "dtc",
+    held: int | None = None,
 ) -> bool:
     """Build, and kill at the first event (its number, its line) for which `at` holds."""
     with subprocess.Popen(
-        command(out, names, metrics=metrics),
+        command(out, names, metrics=metrics, held=held),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -110,13 +110,15 @@ class Bitmaps(NamedTuple):
     column itself, a byte a slot.
     """
     level: int
-    """Of a level of a material with pawns, with the two levels below it and its conversions."""
+    """Of a slice of a material with pawns, with its conversions."""
+    lower: int = 3
+    """Of the slices below it."""
 
 
 _BITMAPS = {
-    Metric.DTC: Bitmaps(own=4, copied=3 + 2, smaller=3, level=24),
-    Metric.DTM: Bitmaps(own=6, copied=3 + 2, smaller=4 + 8, level=30),
-    Metric.DTZ: Bitmaps(own=7, copied=4 + 2, smaller=6, level=30),
+    Metric.DTC: Bitmaps(own=4, copied=3 + 2, smaller=3, level=18),
+    Metric.DTM: Bitmaps(own=6, copied=3 + 2, smaller=4 + 8, level=24),
+    Metric.DTZ: Bitmaps(own=7, copied=4 + 2, smaller=6, level=24),
 }
 _COUNTS_TO = {
     Metric.DTC: "mate or conversion",

@@ -31,7 +31,7 @@ pawn and structure by structure.
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import combinations, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +71,11 @@ class Pushes(NamedTuple):
     passed: Squares
     entered: Squares
     into: Numbers
+
+    def of(self, chosen: Flags) -> "Pushes":
+        """Some of the pushes."""
+        columns = (column[chosen] for column in self)
+        return Pushes(*cast(Any, columns))  # each keeps its type
 
 
 @dataclass(frozen=True, eq=False)

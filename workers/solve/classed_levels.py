@@ -15,19 +15,18 @@ and the class is late if the deepest of a loser's moves is, or if all of a winne
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import numpy as np
-
 from kingpair.workers import _kernels
+from kingpair.workers.index.slices import LevelSlice
 from kingpair.workers.number_types import Depth, Side, opponent
 from kingpair.workers.passlog.history import History
 from kingpair.workers.passlog.log import STALEMATES
 from kingpair.workers.sets.domain import Domain
 from kingpair.workers.sets.memory import Layer, Words
 from kingpair.workers.sets.threads import Threads
-from kingpair.workers.solve.arrows import PASSING, PLAIN, Arrows, arrows_from
+from kingpair.workers.solve.arrows import PASSING, Arrows
 from kingpair.workers.solve.en_passant import DoubleSteps, Flags, RightHolders
-from kingpair.workers.solve.levels import Level, alone
-from kingpair.workers.solve.levels_below import arrows_of, open_all, play, with_right
+from kingpair.workers.solve.levels import Level, alone, arrows_with
+from kingpair.workers.solve.levels_below import open_all, play
 from kingpair.workers.table.value import loss_in
 
 
@@ -54,27 +53,30 @@ class PushesByClass(NamedTuple):
 
 
 def pushes_of(level: Level, side: Side, threads: Threads, limit: int) -> Iterator[PushesByClass]:
-    """The pushes of a side, by the levels that they lead to."""
-    kept, number = level.structures, level.number
+    """The pushes of a side, by the slices that they lead to."""
     if not level.domain.material.pawns[side]:
         return
-    arrows, double = arrows_of(kept, side, number), with_right(kept, side, number)
-    for steps in level.below:
-        below = ClassedLevel(level, steps, opponent(side), threads, limit)
-        way = PLAIN if steps == 1 else PASSING
-        yield PushesByClass(below.kernel, way, arrows[steps][0], below.classes)
-        if steps == 2 and len(double.structure):
+    pushes = level.pushes(side)
+    for lower in level.below:
+        numbers = lower.numbers(level.structures)
+        arrows, double = pushes.arrows(numbers)[0], pushes.with_right(numbers)
+        if not len(arrows[1]) and not len(double.structure):
+            continue
+        below = ClassedLevel(level, lower, opponent(side), threads, limit)
+        yield PushesByClass(below.kernel, level.way_to(lower), arrows, below.classes)
+        if len(double.structure):
             yield _with_right(level, below, double, side, threads, limit)
 
 
 class ClassedLevel:
-    """A level below: its positions with one side to move, by class."""
+    """A slice below: its positions with one side to move, by class."""
 
-    def __init__(self, level: Level, steps: int, mover: Side, threads: Threads, limit: int) -> None:
-        kept, number, logs = level.structures, level.number - steps, level.below[steps]
-        bounds, own = kept.bounds(number), alone(level.domain.share)
-        self.first, self.count = bounds[0], bounds[1] - bounds[0]
-        self._domain = Domain(level.domain.material, own, kept.of_level(number))
+    def __init__(
+        self, level: Level, lower: LevelSlice, mover: Side, threads: Threads, limit: int
+    ) -> None:
+        kept, logs, own = level.structures, level.below[lower], alone(level.domain.share)
+        self.numbers = lower.numbers(kept)
+        self._domain = Domain(level.domain.material, own, lower.placings(kept))
         self._own, self._threads, self._limit = frozenset(own.own.tolist()), threads, limit
         self._metric, self._found = level.metric, self._empty()
         every = self._empty()
@@ -137,9 +139,7 @@ def _with_right(
     material, kept = level.domain.material, level.structures
     own = alone(level.domain.share).own
     holders = RightHolders(material, kept, steps, side, below, level.find, own, threads)
-    rows = np.arange(len(steps.structure))
-    left = steps.structure - kept.bounds(level.number)[0]
-    arrows = arrows_from(len(rows), rows, left, steps.passed)
+    arrows, _ = arrows_with(steps, level)
     return PushesByClass(holders.kernel, PASSING, arrows, _classes(holders, below, limit))
 
 

@@ -70,18 +70,16 @@ def beside_enemies(kept: Structures, pushes: Pushes, side: Side) -> Flags:
 
 
 class SlotDomain(Protocol):
-    """A level below: its first structure, and how many it has."""
+    """A slice below, and the numbers of its structures."""
+
+    numbers: range
 
     @property
     def kernel(self) -> _kernels.Domain: ...
-    @property
-    def first(self) -> int: ...
-    @property
-    def count(self) -> int: ...
 
 
 class Played(SlotDomain, Protocol):
-    """A level below, whose layers are those of the depth that was played last."""
+    """A slice below, whose layers are those of the depth that was played last."""
 
     open_w: Layer
     won: Layer
@@ -117,7 +115,9 @@ class RightHolders:
         self._chunks = self._index.chunks(own)  # the level below has no other partitions
         self._scratches = threads.pool(lambda: _kernels.Scratch(self.kernel))
         rows = np.arange(len(steps.structure))
-        self._from_slots = arrows_from(below.count, steps.into - below.first, rows, 0 * rows)
+        self._from_slots = arrows_from(
+            len(below.numbers), steps.into - below.numbers.start, rows, 0 * rows
+        )
         captures = _captures(material, kept, steps, side, find, threads)
         self.captures = captures.reshape(2, len(FIXED), -1)
         self.lawful: Flags = self.captures != NONE

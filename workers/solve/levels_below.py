@@ -1,9 +1,11 @@
-"""Levels that pushes lead to: their layers, played back from their pass logs beside the passes of a
-higher level.
+"""Slices that pushes lead to: their layers, played back from their pass logs beside the passes of a
+slice of a higher level.
 
-single step    the level below
-double step    two levels below; where an enemy pawn can capture en passant, en_passant.py
+single step    slices of the level below
+double step    slices two levels below; where an enemy pawn can capture en passant, en_passant.py
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +14,8 @@ from kingpair.workers import _kernels
 from kingpair.workers.errors import DamagedLog
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.index.share import Share
-from kingpair.workers.index.structures import NO_SQUARE, Pushes, Structures
+from kingpair.workers.index.slices import LevelSlice
+from kingpair.workers.index.structures import NO_SQUARE, Numbers, Pushes, Structures
 from kingpair.workers.number_types import Depth, Side
 from kingpair.workers.passlog.history import History
 from kingpair.workers.passlog.log import STALEMATES, PackedStreams, split
@@ -25,14 +28,14 @@ from kingpair.workers.solve.en_passant import DoubleSteps, beside_enemies
 
 
 class LevelBelow:
-    """A level that pushes lead to: its layers are played back as our passes go on.
+    """A slice that pushes lead to: its layers are played back as our passes go on.
 
     It has the partitions that are a worker's own alone: a push leaves the kings where they are.
     """
 
     def __init__(
         self,
-        level: int,
+        lower: LevelSlice,
         own: Share,
         of: Structures,
         material: Material,
@@ -40,9 +43,8 @@ class LevelBelow:
         history: History,
         threads: Threads,
     ) -> None:
-        bounds = of.bounds(level)
-        self.first, self.count = bounds[0], bounds[1] - bounds[0]
-        self._domain = Domain(material, own, of.of_level(level))
+        self.numbers = lower.numbers(of)
+        self._domain = Domain(material, own, lower.placings(of))
         self._history, self._threads = history, threads
         self._own = frozenset(own.own.tolist())
         self.open_w, self.won, self.lost = (self._layer() for _ in range(3))
@@ -121,35 +123,43 @@ def open_all(domain: Domain, mover: Side, layer: Layer, threads: Threads) -> Non
     threads.map(job, domain.index.chunks(domain.share.own))
 
 
-def arrows_of(kept: Structures, side: Side, level: int) -> dict[int, tuple[Arrows, Arrows]]:
-    """Arrows of single (1) and double (2) steps, by the structure entered and by the one left; but
-    for double steps beside an enemy pawn.
+class SlicePushes(NamedTuple):
+    """The pushes of a side from the structures of a slice, and which of them are double steps after
+    which a pawn can be captured en passant.
     """
-    pushes = kept.pushes(side)
-    first, end = kept.bounds(level)
-    own = _of_level(kept, pushes, level) & ~beside_enemies(kept, pushes, side)
-    found = {}
-    for steps in range(1, min(level, 2) + 1):
-        chosen = own & ((pushes.passed != NO_SQUARE) == (steps == 2))
-        below, below_end = kept.bounds(level - steps)
-        left, entered = pushes.structure[chosen] - first, pushes.into[chosen] - below
-        square = pushes.passed[chosen] * (steps == 2)
-        found[steps] = (
-            arrows_from(below_end - below, entered, left, square),
-            arrows_from(end - first, left, entered, square),
+
+    own: range
+    pushes: Pushes
+    beside: NDArray[np.bool_]
+
+    @staticmethod
+    def of(kept: Structures, side: Side, own: range) -> "SlicePushes":
+        every = kept.pushes(side)
+        chosen = _among(every.structure, own)
+        pushes = every.of(chosen)
+        return SlicePushes(own, pushes, beside_enemies(kept, pushes, side))
+
+    def arrows(self, lower: range) -> tuple[Arrows, Arrows]:
+        """Arrows into the structures of a lower slice, by the structure entered and by the one
+        left; but for double steps beside an enemy pawn.
+        """
+        pushes = self.pushes
+        chosen = _among(pushes.into, lower) & ~self.beside
+        left, entered = pushes.structure[chosen] - self.own.start, pushes.into[chosen] - lower.start
+        passed = pushes.passed[chosen]
+        square = passed * (passed != NO_SQUARE)
+        return (
+            arrows_from(len(lower), entered, left, square),
+            arrows_from(len(self.own), left, entered, square),
         )
-    return found
+
+    def with_right(self, lower: range) -> DoubleSteps:
+        """The double steps into a lower slice after which a pawn can be captured en passant."""
+        pushes, chosen = self.pushes, _among(self.pushes.into, lower) & self.beside
+        columns = (pushes.structure, pushes.into, pushes.entered, pushes.passed)
+        return DoubleSteps(*(column[chosen].astype(np.int64) for column in columns))
 
 
-def with_right(kept: Structures, side: Side, level: int) -> DoubleSteps:
-    """The double steps of a level after which a pawn can be captured en passant."""
-    pushes = kept.pushes(side)
-    chosen = _of_level(kept, pushes, level) & beside_enemies(kept, pushes, side)
-    columns = (pushes.structure, pushes.into, pushes.entered, pushes.passed)
-    return DoubleSteps(*(column[chosen].astype(np.int64) for column in columns))
-
-
-def _of_level(kept: Structures, pushes: Pushes, level: int) -> NDArray[np.bool_]:
-    first, end = kept.bounds(level)
-    found: NDArray[np.bool_] = (pushes.structure >= first) & (pushes.structure < end)
+def _among(numbers: Numbers, some: range) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = (numbers >= some.start) & (numbers < some.stop)
     return found

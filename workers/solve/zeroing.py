@@ -28,8 +28,9 @@ from kingpair.workers.sets.threads import Threads
 from kingpair.workers.solve.classed_levels import ByClass, PushesByClass, pushes_of
 from kingpair.workers.solve.conversions import Conversions
 from kingpair.workers.solve.exit_values import ExitValues, Streams
+from kingpair.workers.solve.helpless import Helpless
 from kingpair.workers.solve.inflows import Inflow
-from kingpair.workers.solve.levels import FreedByConversions, Helpless, Level
+from kingpair.workers.solve.levels import FreedByConversions, Level
 from kingpair.workers.table.value import loss_in
 
 

@@ -5,7 +5,8 @@
         part.NUMBER.INCARNATION           a part of the table
         part.NUMBER.INCARNATION.json      the note of this part (parts.py, level_parts.py)
 
-The names of the files of a level begin with `levelNUMBER.`.
+The names of the files of a slice (index/slices.py) begin with `levelNUMBER.`, or if it is a part of
+a level with `levelNUMBER.FIRST-STOP.`: a level that is divided in another way has other files.
 
 The logs of a worker that has a pawnless table to itself may lie in a directory of its machine
 instead (`local_logs`).  Only that worker reads them, so no byte of them goes through the store:
@@ -21,10 +22,12 @@ runs overwrites nothing of its replacement.
 
 import json
 import re
+from collections.abc import Collection
 from contextlib import closing
 from functools import partial
 from typing import NamedTuple
 
+from kingpair.workers.index.slices import LevelSlice
 from kingpair.workers.number_types import STRONGER, WEAKER, Side
 from kingpair.workers.passlog.log import LogFile, PassResult
 from kingpair.workers.passlog.writer import PassLog
@@ -33,6 +36,7 @@ from kingpair.workers.table.key import TableKey
 
 _COLOURS = {STRONGER: "stronger", WEAKER: "weaker"}
 _LOG = re.compile(r"(stronger|weaker)\.(\d+)\.(\d+)\.log")
+_SLICE = re.compile(r"level(\d+(?:\.\d+-\d+)?)\.[a-z]")
 _NOTE = re.compile(r"part\.(\d+)\.(\d+)\.json")
 
 SmallerDigests = dict[str, str]  # names of smaller tables and their digests
@@ -48,11 +52,11 @@ class LoggedPasses(NamedTuple):
 
 
 class BuildFolder(NamedTuple):
-    """The build folder of a table in a store, for the table as a whole or for a level of it."""
+    """The build folder of a table in a store, for the table as a whole or for a slice of it."""
 
     store: Store
     key: TableKey
-    level: int | None = None
+    slice: LevelSlice | None = None
     local_logs: LocalStore | None = None
 
     @property
@@ -60,8 +64,12 @@ class BuildFolder(NamedTuple):
         return self.key.build_folder
 
     @property
+    def level(self) -> int | None:
+        return None if self.slice is None else self.slice.level
+
+    @property
     def _prefix(self) -> str:
-        return "" if self.level is None else f"level{self.level}."
+        return "" if self.slice is None else f"level{self.slice}."
 
     def log_name(self, winner: int, incarnation: int, worker: int) -> str:
         return f"{self.name}/{self._prefix}{_COLOURS[winner]}.{incarnation}.{worker}.log"
@@ -80,7 +88,7 @@ class BuildFolder(NamedTuple):
     def new_log(self, name: str, identity: dict[str, object]) -> PassLog:
         """Begins a log and removes any earlier one of its name."""
         store = self.store
-        if self.local_logs is not None and identity["workers"] == 1 and self.level is None:
+        if self.local_logs is not None and identity["workers"] == 1 and self.slice is None:
             store = self.local_logs
             store.local_path(self.name).mkdir(parents=True, exist_ok=True)
         store.remove(name)
@@ -93,12 +101,18 @@ class BuildFolder(NamedTuple):
 
     def log_identity(self, winner: Side, smaller: SmallerDigests) -> dict[str, object]:
         """The part of a log's identity that must agree for a build to resume from the log."""
-        return {
+        identity: dict[str, object] = {
             "material": str(self.key.material),
             "metric": str(self.key.metric),
             "winner": winner,
             "smaller": smaller,
-        } | ({} if self.level is None else {"level": self.level})
+        }
+        if self.slice is None:
+            return identity
+        identity["level"] = self.slice.level
+        if self.slice.places is not None:
+            identity["structures"] = list(self.slice.places)
+        return identity
 
     def create(self) -> None:
         self.store.make_folder(self.name)
@@ -115,6 +129,17 @@ class BuildFolder(NamedTuple):
         for log in self._logs():
             self.store.remove(self.log_name(*log))
         self.clear_local_logs()
+
+    def slices(self) -> frozenset[LevelSlice]:
+        """The slices of the table that have a file here."""
+        found = map(_SLICE.match, self.store.names(self.name))
+        return frozenset(LevelSlice.parse(m[1]) for m in found if m)
+
+    def clear_others(self, slices: Collection[LevelSlice]) -> None:
+        """Clears what belongs to slices that are none of these."""
+        for name in self.store.names(self.name):
+            if (m := _SLICE.match(name)) and LevelSlice.parse(m[1]) not in slices:
+                self.store.remove(f"{self.name}/{name}")
 
     def last_incarnation(self) -> int:
         """The last incarnation of which there is a log or a part."""
@@ -159,7 +184,7 @@ class BuildFolder(NamedTuple):
         return sorted((winners[m[1]], int(m[2]), int(m[3])) for m in found if m)
 
     def _files(self) -> list[str]:
-        """The names of the files of this level, without its prefix."""
+        """The names of the files of this slice, without its prefix."""
         names, prefix = self.store.names(self.name), self._prefix
         return [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
 

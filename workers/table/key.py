@@ -1,4 +1,4 @@
-"""The key of a table, a material and a metric; that of a domain, a table or a level of one; and the
+"""The key of a table, a material and a metric; that of a domain, a table or a slice of one; and the
 identity of a table, which the file states.
 
 Its text form is `KRBvKR.dtm`.  All file names that belong to a table are made from it:
@@ -8,7 +8,8 @@ Its text form is `KRBvKR.dtm`.  All file names that belong to a table are made f
     KRBvKR.dtm.proof.json       when and by which commit it was proved
     .KRBvKR.dtm.build           the folder in which it is built
 
-A level of a table is a domain of its own: `KRPvKR.dtc.level3`.
+A slice of a table is a domain of its own: `KRPvKR.dtc.level3` is a level, `KRPvKR.dtc.level3.0-2`
+the first two structures of it.
 
 Other modules pass keys on; they neither put such names together nor take them apart.
 """
@@ -23,6 +24,7 @@ from kingpair.workers.errors import BadMaterial
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.index.material_index import table_index
+from kingpair.workers.index.slices import LevelSlice
 
 FORMAT = 1
 _TABLE = ".arrow"
@@ -91,18 +93,22 @@ class TableKey(NamedTuple):
 
 
 class DomainKey(NamedTuple):
-    """A table, or the structures with equally many pawn steps to go of a table with pawns."""
+    """A table, or a slice of a table with pawns."""
 
     table: TableKey
-    level: int | None = None
+    slice: LevelSlice | None = None
 
     @staticmethod
     def parse(text: str) -> "DomainKey":
-        table, _, level = text.partition(_LEVEL)
-        return DomainKey(TableKey.parse(table), int(level) if level else None)
+        table, _, slice_ = text.partition(_LEVEL)
+        return DomainKey(TableKey.parse(table), LevelSlice.parse(slice_) if slice_ else None)
+
+    @property
+    def level(self) -> int | None:
+        return None if self.slice is None else self.slice.level
 
     def __str__(self) -> str:
-        return str(self.table) if self.level is None else f"{self.table}{_LEVEL}{self.level}"
+        return str(self.table) if self.slice is None else f"{self.table}{_LEVEL}{self.slice}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from threading import Lock
 import pyarrow as pa
 
 from kingpair.workers.errors import DamagedTable, ForeignTable
+from kingpair.workers.index.slices import LevelSlice
 from kingpair.workers.store.filesystem import LocalStore, Store, store_at
 from kingpair.workers.table.build_folder import BuildFolder, SmallerDigests
 from kingpair.workers.table.directory import build_command
@@ -87,8 +88,8 @@ class TableStore:
         self.store.remove(key.pass_times_file)
         self.store.remove(key.proof_file)
 
-    def build_folder(self, key: TableKey, level: int | None = None) -> BuildFolder:
-        return BuildFolder(self.store, key, level, self._local_logs)
+    def build_folder(self, key: TableKey, slice_: LevelSlice | None = None) -> BuildFolder:
+        return BuildFolder(self.store, key, slice_, self._local_logs)
 
     def close(self) -> None:
         for table in self._open.values():

@@ -24,6 +24,7 @@ class PlannedMaterial(Model):
     memory_bytes: int
     sets: SetsMode = Field(description="How much of its sets an analysis holds in memory.")
     sets_on_disk: bool
+    slices: int | None = Field(description="With pawns: those that are solved one after the other.")
     pass_read_bytes: int = Field(description="Bytes of sets that a pass reads at most.")
     pass_written_bytes: int = Field(description="Bytes of sets that a pass writes at most.")
     read_bytes: int = Field(description="Bytes of sets that all passes read at most.")
@@ -112,6 +113,10 @@ class BuildPass(Model):
     disk_seconds: float | None = Field(description="Of its time, spent waiting for these bytes.")
     event: int
     time: str | None
+    slice: tuple[int, int] | None = Field(
+        default=None,
+        description="Of a level that is divided: the places in it of the structures solved.",
+    )
 
 
 class Cells(Model):

@@ -18,7 +18,7 @@ from kingpair.workers.index.structures import Numbers, structures
 from kingpair.workers.number_types import Side, opponent
 from kingpair.workers.sets.threads import Threads
 from kingpair.workers.solve import en_passant
-from kingpair.workers.solve.levels_below import with_right
+from kingpair.workers.solve.levels_below import SlicePushes
 
 
 class Won:
@@ -43,7 +43,8 @@ def test_only_lawful_captures_en_passant_have_a_value(fen: str) -> None:
     kept, stepper = structures(*material.pawns), opponent(captor)
     number, place = divmod(int(rows_of(material, shown)), table_index(material).structure_rows)
     level = next(n for n, each in enumerate(kept.levels) if number in each)
-    steps = with_right(kept, stepper, level + 2)
+    pushes = SlicePushes.of(kept, stepper, kept.levels[level + 2])
+    steps = pushes.with_right(kept.levels[level])
     passed = board.ep_square
     assert passed is not None
     passed ^= 56 if shown is not men else 0

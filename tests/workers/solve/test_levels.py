@@ -8,9 +8,13 @@ import numpy as np
 import pawn_oracle
 import pytest
 from levels import Histogram, column, histogram, slots_of, solved
+from pawn_tables import written_in_slices
+from shared_tables import copied_closure, unproved
 
+from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.number_types import Side
+from kingpair.workers.table.key import TableKey
 
 SLOW = pytest.mark.slow
 GOLDEN = Path(__file__).parents[2] / "golden" / "histograms_pawns.csv"
@@ -77,3 +81,16 @@ def test_every_value_is_the_oracles(material: str, side: Side, metric: Metric) -
     moves = np.where(plies > 0, won, np.where(plies < 0, lost, 0))
     values = plies if metric.counts_plies else moves
     assert np.array_equal(column(table, side)[at], values)
+
+
+@SLOW
+@EVERY_METRIC
+def test_a_table_that_is_solved_slice_by_slice_has_the_same_bytes(
+    tmp_path: Path, metric: Metric
+) -> None:
+    """Also where a slice has several below it, and captures en passant lead out of these."""
+    key = TableKey(Material.parse("KPvKP"), metric)
+    copied_closure(unproved(["KPvKP"], metric), tmp_path, "KPvKP", metric=metric)
+    whole = (tmp_path / key.file_name).read_bytes()
+    (tmp_path / key.file_name).unlink()
+    assert written_in_slices(tmp_path, key, most=84) == whole

@@ -245,7 +245,7 @@ def test_a_material_with_pawns_that_does_not_fit_is_refused_with_the_memory_that
     with pytest.raises(CannotBuild) as refused:
         check_memory([needs], memory_room(needs.memory - 1), held=4 << 20)
     said = str(refused.value)
-    assert said.startswith(f"KRPvKR needs {amount(needs.memory)} of memory, as sets with pawns are")
+    assert said.startswith(f"KRPvKR needs {amount(needs.memory)} of memory, even slice by slice")
     assert "raise the limit" in said
     assert "\n" not in said
 
