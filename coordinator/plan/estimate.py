@@ -1,8 +1,8 @@
 """Estimates of memory and disk for each material of a build.
 
-Estimates of memory are formulas over the sizes of sets, and hold.  Estimates of disk are what the
-least compressible materials took: a table between 0.02 and 0.24 bytes a value, a pass log between a
-third of that and 0.32.
+Estimates of memory are formulas over the sizes of sets, and hold.  Estimates of disk without pawns
+are what the least compressible materials took: a table between 0.02 and 0.24 bytes a value, a pass
+log between a third of that and 0.32.  pawn_tables.py has those with pawns.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,6 +16,7 @@ from kingpair.coordinator.plan.pawn_memory import (
     SliceNeeds,
     proof_memory,
 )
+from kingpair.coordinator.plan.pawn_tables import BESIDE, table_bytes
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.chess.waves import closure
 from kingpair.workers.game.metric import Metric
@@ -30,7 +31,6 @@ from kingpair.workers.solve.sets_mode import SetsMode
 
 BASE = 250 << 20  # the interpreter, pyarrow, numpy, the tables that stay open
 TABLE_BYTES_PER_VALUE = 0.24
-PAWN_TABLE_BYTES_PER_VALUE = 0.4  # KPPvKP to mate takes 0.39, KRPvKR 0.22
 LOG_BYTES_PER_VALUE = 0.32
 EXPORT_BYTES_PER_SLOT = 14  # KBPvKN took 11
 LEAST = 16 << 10  # a file with its schema, footer and digests
@@ -204,7 +204,7 @@ def _with_pawns(material: Material, threads: int, metric: Metric) -> Estimate:
     whole, *smaller = (
         _division(material, threads, metric, most) for most in (None, *limits(*material.pawns))
     )
-    table = LEAST + int(2 * slots * PAWN_TABLE_BYTES_PER_VALUE)
+    table = LEAST + table_bytes(material, metric)
     bitmap = Index(FIXED, axes, level).set_bytes
     return Estimate(
         material,
@@ -212,7 +212,7 @@ def _with_pawns(material: Material, threads: int, metric: Metric) -> Estimate:
         bitmap,
         whole.memory,
         table,
-        table,
+        int(BESIDE * table),
         whole.sets,
         divisions=tuple(smaller),
     )
