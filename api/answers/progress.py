@@ -186,7 +186,15 @@ def _level(domain: DomainRecord, solving: DomainRecord) -> str:
     is_over = solving.state == "done" and solving.level + 1 < len(domain.levels)
     number = solving.level + 1 + is_over
     level = domain.levels[number - 1]
-    return f"level {number} of {len(domain.levels)}, {count(level.structures, 'structure')}, "
+    return f"level {number} of {len(domain.levels)}, {_structures(level)}, "
+
+
+def _structures(level: DomainRecord) -> str:
+    """Counts the structures of a level; says which of them a slice has, counted from 1."""
+    if level.slice is None or level.slice.places is None or level.state == "done":
+        return count(level.structures, "structure")
+    first, stop = level.slice.places
+    return f"structures {first + 1} to {stop} of {level.structures}"
 
 
 def _found(domain: DomainRecord, passes: list[PassRecord]) -> Iterator[tuple[str, str]]:
