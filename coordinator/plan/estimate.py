@@ -165,7 +165,7 @@ def estimate(material: Material, threads: int, metric: Metric = Metric.DTC) -> E
 
 
 def _exit_bytes(index: Index, metric: Metric) -> int:
-    """What is kept of the smaller tables, one without each man."""
+    """Returns the bytes that are kept of the smaller tables, one without each man."""
     return index.axes * metric.bitmaps.smaller * index.smaller_set_bytes
 
 
