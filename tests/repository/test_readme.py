@@ -163,16 +163,14 @@ def run_here() -> set[Block]:
 
 
 @pytest.fixture
-def after_others(
-    request: pytest.FixtureRequest, block: Block, command: Path, run_here: set[Block]
-) -> None:
+def after_others(block: Block, place: Path, command: Path, run_here: set[Block]) -> None:
     """Runs the earlier commands of the page that another process of the tests has taken."""
-    if block.page == README:
-        for earlier in RUN[: RUN.index(block)]:
-            if earlier.language == "sh" and earlier not in run_here:
-                printed(earlier.text, request.getfixturevalue("nothing"), command)
-                run_here.add(earlier)
-        run_here.add(block)
+    for earlier in RUN[: RUN.index(block)]:
+        is_needed = earlier.page == block.page and earlier.language == "sh"
+        if is_needed and "curl" not in earlier.text and earlier not in run_here:
+            printed(earlier.text, place, command)
+            run_here.add(earlier)
+    run_here.add(block)
 
 
 @pytest.mark.usefixtures("after_others")
