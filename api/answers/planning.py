@@ -94,18 +94,19 @@ def estimated(
 
 def sets_lines(spec: BuildSpec, settings: Settings) -> Iterator[str]:
     """Yields what each table takes that a build of this process keeps sets on disk for, or whose
-    levels it divides.
+    levels it divides; nothing if one of them fits in no way, for which the build is refused.
     """
     memory, workers = memory_room(settings.memory).bytes, settings.workers or 1
     keys = list(chain(*tables_of(spec)))
     if all(each.memory <= memory // workers for each in estimates(keys, settings.threads)):
         return
-    for row in rows_of_plan(spec, settings.tables, settings.threads):
-        fitting = row.estimate.among(workers, memory)
-        fits = fitting.memory <= memory // fitting.workers
-        is_whole = fitting.mode is SetsMode.ALL and fitting.most is None
-        if not row.exists and not is_whole and fits:
-            yield sets_line(fitting, row.subject.metric)
+    rows = rows_of_plan(spec, settings.tables, settings.threads)
+    fitting = [(row, row.estimate.among(workers, memory)) for row in rows if not row.exists]
+    if any(needs.memory > memory // needs.workers for _, needs in fitting):
+        return
+    for row, needs in fitting:
+        if needs.mode is not SetsMode.ALL or needs.most is not None:
+            yield sets_line(needs, row.subject.metric)
 
 
 def rows_of_plan(spec: BuildSpec, out: Path, threads: int) -> list[PlanRow]:
