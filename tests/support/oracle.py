@@ -55,6 +55,11 @@ ILLEGAL = 32767
 NO_MOVE = 1 - ILLEGAL  # the answer to an illegal slot, worse than any score
 END = 1000  # more than the plies of any phase
 
+FOUR_MEN = (
+    "KQvKR", "KRvKN", "KRvKB", "KBvKN", "KNvKN", "KBNvK", "KBBvK", "KNNvK", "KQQvK",
+)  # fmt: skip
+"""The materials of four men whose every value is compared with a solution."""
+
 ORTHOGONAL: list[Direction] = [(1, 0), (-1, 0), (0, 1), (0, -1)]
 DIAGONAL: list[Direction] = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
 LEAPS: list[Direction] = [

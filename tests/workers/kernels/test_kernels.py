@@ -48,8 +48,8 @@ from kingpair.workers.solve.reference import (
 
 pytestmark = pytest.mark.usefixtures("level")
 
-SEEDS = [*range(12), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(12, 60))]
-DENSE = [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 20))]
+SEEDS = [*range(12), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(12, 40))]
+DENSE = [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 12))]
 
 
 # Legality

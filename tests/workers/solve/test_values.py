@@ -277,8 +277,6 @@ def test_every_value_of_three_men_is_the_oracles(four_men: Path, name: str) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["KQvKR", "KRvKN", "KRvKB", "KBvKN", "KNvKN", "KBNvK", "KBBvK", "KNNvK", "KQQvK"]
-)
+@pytest.mark.parametrize("name", oracle.FOUR_MEN)
 def test_every_value_of_four_men_is_the_oracles(four_men: Path, name: str) -> None:
     assert_equals_the_oracle(four_men, name)

@@ -56,7 +56,7 @@ FOUR_MEN = [name for name in published() if len(name) < 6]
 PAWNLESS = [name for name in FOUR_MEN if "P" not in name]
 WITH_PAWNS = [name for name in FOUR_MEN if "P" in name]
 FIVE_MEN = ["KBBvKN", "KQRvKR", "KRBvKR"]
-FIVE_WITH_PAWNS = ["KPPPvK", "KBPvKN"]  # the second has cursed wins
+FIVE_WITH_PAWNS = ["KBPvKN"]  # it has cursed wins
 
 
 @pytest.fixture(scope="session")
