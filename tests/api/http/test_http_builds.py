@@ -154,6 +154,7 @@ def test_a_build_of_a_present_table_succeeds_at_once(tables: Path, tmp_path: Pat
         assert (answer.status_code, answer.json()["state"]) == (202, "succeeded")
 
 
+@pytest.mark.slow  # tables of a third metric, and their files
 def test_a_build_to_zeroing_writes_syzygy_files(client: TestClient, place: Path) -> None:
     answer = submitted(client, "KPvK", metrics=["dtz"], syzygy=True)
     assert (answer.status_code, answer.json()["syzygy"]) == (202, True)

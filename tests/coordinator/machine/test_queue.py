@@ -47,10 +47,10 @@ def drawn(seed: int, harm: int = 50) -> World:
 
 
 def test_histories_that_are_drawn_leave_no_build_behind() -> None:
-    worlds = [drawn(seed) for seed in range(1000)]
+    worlds = [drawn(seed) for seed in range(600)]
     states = Counter(build.state for world in worlds for build in world.queue.known())
     assert set(states) == {State.SUCCEEDED, State.CANCELLED, State.FAILED, State.INTERRUPTED}
-    assert states[State.SUCCEEDED] > 1000
+    assert states[State.SUCCEEDED] > 600
     done = sum((world.done for world in worlds), Counter[str]())
     assert min(done.values()) > 50, done
     assert len(done) == 13, done

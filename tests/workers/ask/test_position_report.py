@@ -14,6 +14,8 @@ from kingpair.workers.ask.probe import Tablebase, open_tablebase
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.game.rules import parse_fen
 
+pytestmark = pytest.mark.slow  # tables of all metrics are built
+
 NAMES = ("KQvKR", "KRvKN", "KPvK", "KRvK", "KNvK")
 XIANGQI = ("4k4/4a4/9/9/9/9/9/9/3C5/3K5 w", "3k5/9/9/9/9/9/4P4/9/9/4K4 w")
 DRAWN = "8/8/8/4k3/8/8/8/K6N w - - 0 1"
@@ -39,7 +41,6 @@ def fens() -> list[str]:
     return [board.fen() for board in boards if board.is_valid()]
 
 
-@pytest.mark.slow  # tables are packed
 @pytest.mark.parametrize("limit", [0, 256 << 20])
 def test_a_value_that_follows_from_the_moves_is_that_of_the_table(
     directory: Path, tablebase: Tablebase, limit: int

@@ -185,7 +185,7 @@ def test_the_kernel_agrees_with_its_twin_beside_a_piece(name: str, metric: Metri
 
 
 @pytest.mark.usefixtures("level")
-@pytest.mark.parametrize("dtype", [np.int8, np.int16])
+@pytest.mark.parametrize("dtype", [np.int8, pytest.param(np.int16, marks=pytest.mark.slow)])
 def test_the_kernel_agrees_with_its_twin_at_every_level(dtype: type[Any]) -> None:
     for name in ("KPvKP", "KNPvK", "KBPvKP"):
         proof = Proof(RandomTables(Material.parse(name), Metric.DTM, np.dtype(dtype)))

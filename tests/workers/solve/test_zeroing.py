@@ -130,7 +130,7 @@ def test_figures_that_differ_are_named(four_men: Path) -> None:
 # The reference twin
 
 
-@pytest.mark.parametrize("name", ["KQvK", "KRvK"])
+@pytest.mark.parametrize("name", ["KQvK", pytest.param("KRvK", marks=SLOW)])
 def test_every_value_is_that_of_the_reference_twin(four_men: Path, name: str) -> None:
     counts: Histogram = {}
     for depth, layer in enumerate(reference.solve(Material.parse(name), 0, Metric.DTZ).layers):
