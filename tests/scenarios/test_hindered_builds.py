@@ -86,7 +86,9 @@ def test_an_exchange_without_room_goes_on_when_there_is(
 ) -> None:
     home, said = hindered
     assert said["crowded"].startswith("built; ")
-    assert "the object store of a node is full" in said["crowded"]
+    # Ray ends a process that cannot store what it returns, and most often tells why.
+    full, lost = "the object store of a node is full", "was killed, ran out of memory or crashed"
+    assert full in said["crowded"] or lost in said["crowded"]
     assert tables_of(home / "crowded") == wanted(tables)
 
 

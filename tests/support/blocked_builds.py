@@ -6,7 +6,7 @@
     held       another coordinator builds into the store
     nowhere    there is no store
     crowded    another job fills the object stores and where they spill to, until a material has
-               been set back twice, once at least because they are full
+               been set back twice, once at least because they are full, or six times
     moody      the store fails at random
     closed     the store takes nothing any more once a material is solved
     mended     and then it does
@@ -55,6 +55,7 @@ from kingpair.workers.store.remote import LEASE
 STORE = {"max_direct_call_object_size": 2 << 10, "oom_grace_period_s": 0}
 LEAST_BYTES = 75 << 20
 SPILL_MIB = 16
+ENOUGH = 6  # setbacks: Ray does not always tell why a process ended
 
 
 class Tenant:
@@ -129,7 +130,7 @@ def crowded(out: Path) -> None:
             if isinstance(row.record, SetBack):
                 seen.append(row)
                 is_known = any("object store" in str(each.record) for each in seen)
-                if len(seen) >= 2 and is_known:
+                if len(seen) >= (2 if is_known else ENOUGH):
                     for tenant in found:
                         ray.kill(tenant)
 
