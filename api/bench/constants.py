@@ -135,7 +135,7 @@ def of_six_men(seen: RecordedBuild, found: Constants) -> Constants:
 
 def of_two_workers(alone: RecordedBuild, together: RecordedBuild, found: Constants) -> Constants:
     """Adds the cost of taking in: the work of two workers beyond one, without reading tables."""
-    again = sum(map(sum, Sharing.of(2).each)) / len(TURNED) - 1
+    again = sum(Sharing.of(2).held) - 1
     more = together.work - alone.work - again * smaller_slots(alone.material) * found.exit
     return found._replace(take=max(0.0, more) / together.exchanged())
 

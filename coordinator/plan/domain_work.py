@@ -95,10 +95,9 @@ class DomainWork(NamedTuple):
     def opening(self, winners: int) -> Part:
         """Each worker reads of the smaller tables its partitions and those around them."""
         smaller, c = smaller_slots(self.material), self.constants
-        read = [(own + around) / len(TURNED) for own, around in self.share.each]
         opened = winners * self.slots * c.opening * self.busy
-        seconds = max(read) * smaller * c.exit / self.cluster.cores + opened
-        return Part("opening", seconds, sum(read) * smaller * TABLE_DENSITY)
+        seconds = max(self.share.held) * smaller * c.exit / self.cluster.cores + opened
+        return Part("opening", seconds, sum(self.share.held) * smaller * TABLE_DENSITY)
 
     def moving(self, mode: SetsMode, a_set: int) -> float:
         """The seconds in which a pass reads and writes the sets that lie in files: each worker its

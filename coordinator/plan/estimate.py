@@ -40,11 +40,11 @@ LEAST = 16 << 10  # a file with its schema, footer and digests
 class Estimate:
     """The needs of one material: slots of one side to move, bytes of a set of them, peak memory,
     disk.  `sets` are the bytes of sets in memory; `smaller_modes` has the modes that hold less than
-    all of them, where there are any.  With pawns `divisions` has the divisions of the levels into
-    slices, and `most` says how many structures a slice has at most; None if levels are whole.
-    `scratch` are the bytes in files of such a mode: the sets, or
+    all of them, where there are any.  `scratch` are the bytes in files of such a mode: the sets, or
     what the proof reads again and again.  `fixed` is the part of the memory in such a mode that
-    each worker takes, however small its share; `workers` may share the material at once.
+    each worker takes, however small its share; `workers` may share the material at once.  With
+    pawns `divisions` has the divisions of the levels into slices, and `most` says how many
+    structures a slice has at most; None if levels are whole.
     """
 
     material: Material

@@ -34,6 +34,11 @@ class Sharing(NamedTuple):
             (_read(shares, STRONGER), _read(shares, WEAKER)),
         )
 
+    @property
+    def held(self) -> list[float]:
+        """The part of all partitions that each worker has, its own and copies."""
+        return [sum(counts) / len(TURNED) for counts in self.each]
+
     def busy(self, cores: int, together: int) -> float:
         """Seconds that a second's work on all partitions takes, as chunks of so many together."""
         chunks = -(-self.own // together)

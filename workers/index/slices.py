@@ -113,12 +113,14 @@ def needed(stronger: int, weaker: int, most: int | None) -> tuple[tuple[int, int
     return tuple(found)
 
 
-def _slices_of(level: int, structures: int, most: int | None) -> list[LevelSlice]:
-    """The slices of a level: as few as can be, of sizes that differ by one at most."""
-    count = 1 if most is None else -(-structures // most)
+def _slices_of(level: int, size: int, most: int) -> list[LevelSlice]:
+    """The slices of a level of so many structures: as few as can be, of sizes that differ by one at
+    most.
+    """
+    count = -(-size // most)
     if count == 1:
         return [LevelSlice(level)]
-    bounds = [structures * at // count for at in range(count + 1)]
+    bounds = [size * at // count for at in range(count + 1)]
     return [LevelSlice(level, (a, b)) for a, b in pairwise(bounds)]
 
 

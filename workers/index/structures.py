@@ -127,14 +127,6 @@ class Structures:
 
         return sha256(self.squares.tobytes()).hexdigest()
 
-    def of_level(self, level: int) -> "Placings":
-        """The structures of a level, as a domain holds them."""
-        return Placings(self, np.arange(len(self), dtype=np.int32)[slice(*self.bounds(level))])
-
-    def bounds(self, level: int) -> tuple[int, int]:
-        """The first structure of a level, and the first one after it."""
-        return self.levels[level].start, self.levels[level].stop
-
     def find(self, squares: NDArray[np.integer]) -> Found:
         """The structures of placings `[placing][pawn]`, the stronger side's pawns first.
 

@@ -19,6 +19,7 @@ from kingpair.workers.errors import BadMaterial
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.index.material_index import table_index
 from kingpair.workers.index.published_indexes import PublishedSizes, published_sizes
+from kingpair.workers.index.slices import division
 from kingpair.workers.index.structures import structures
 from kingpair.workers.number_types import SIDES, Partition, Side
 from kingpair.workers.sets.domain import Domain, popcount
@@ -70,7 +71,8 @@ def _domains(material: Material) -> list[Domain]:
     if not material.has_pawns:
         return [domain_of(material)]
     kept = structures(*material.pawns)
-    return [Domain(material, placings=kept.of_level(level)) for level in range(len(kept.levels))]
+    levels = division(*material.pawns).slices
+    return [Domain(material, placings=level.placings(kept)) for level in levels]
 
 
 def _legal_slots(domain: Domain, mover: Side, threads: Threads) -> int:

@@ -79,7 +79,7 @@ export function apply(build, { id, event, data }) {
 function gather(build, { winner, depth, cells, slice, ...of }) {
   const name = foundName(of);
   const before = build.found.get(name)?.passes ?? [];
-  const kept = before.filter((pass) => isBefore(pass, { winner, depth, slice }));
+  const kept = before.filter((pass) => isKept(pass, { winner, depth, slice }));
   const now = { winner, depth, slice, cells: cells.won.map((won, i) => won + cells.lost[i]) };
   const passes = [...kept, now];
   const added = kept.length === before.length ? [{ cells: build.found.get(name)?.sum ?? now.cells.map(() => 0) }, now] : passes;
@@ -88,7 +88,7 @@ function gather(build, { winner, depth, cells, slice, ...of }) {
 }
 
 /** Whether a pass stays when another one is made: it goes if the same slice and winner had it as late. */
-const isBefore = (pass, { winner, depth, slice }) => pass.winner !== winner || String(pass.slice) !== String(slice) || pass.depth < depth;
+const isKept = (pass, { winner, depth, slice }) => pass.winner !== winner || String(pass.slice) !== String(slice) || pass.depth < depth;
 
 /** Where it is kept what the passes of a material, or of a level of it, found. */
 export const foundName = ({ level, ...of }) => (level === undefined ? nameOf(of) : `${nameOf(of)}.level${level}`);
@@ -133,7 +133,7 @@ const CHANGES = {
   pass(build, { build: _, material, metric, level, decided, positions, cells: __, ...pass }) {
     const found = materialOf(build, { material, metric });
     const of = level === undefined ? found : found.levels[level];
-    of.passes = of.passes.filter((each) => isBefore(each, pass));
+    of.passes = of.passes.filter((each) => isKept(each, pass));
     of.passes.push(pass);
     of.state = 'solving';
     if (of !== found) found.passes = merged(passesOf(found));

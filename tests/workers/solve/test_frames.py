@@ -14,6 +14,7 @@ from kingpair.workers import _kernels
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.index.king_pairs import FIXED
 from kingpair.workers.index.material_index import table_index
+from kingpair.workers.index.slices import LevelSlice
 from kingpair.workers.index.structures import Numbers, structures
 from kingpair.workers.number_types import SIDES, Side, opponent
 from kingpair.workers.sets.domain import Domain
@@ -103,7 +104,7 @@ def test_the_values_after_an_exit_are_those_of_its_positions(name: str, side: Si
     kept = structures(*material.pawns)
     random = np.random.default_rng(5)
     for level in random.choice(len(kept.levels), 3, replace=False).tolist():
-        domain = Domain(material, placings=kept.of_level(level))
+        domain = Domain(material, placings=LevelSlice(level).placings(kept))
         for family in families(domain, side):
             chosen = random.choice(len(family.on), min(PLACES, len(family.on)), replace=False)
             check(domain, sample(family, chosen), random)
