@@ -4,7 +4,6 @@ A table that contradicts itself is removed.  A sound one gets a note of its proo
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from kingpair.workers.errors import DamagedTable
 from kingpair.workers.prove.proof_parts import PartialProof
@@ -16,11 +15,9 @@ from kingpair.workers.table.proof_note import write_proof_note
 from kingpair.workers.table.table_store import TableStore
 
 
-def verified(
-    store: TableStore, key: TableKey, threads: Threads, scratch: Path | None = None
-) -> float:
+def verified(store: TableStore, key: TableKey, threads: Threads, room: int | None = None) -> float:
     """Proves a published table and returns the seconds.  Removes one that contradicts itself."""
-    verdict = verify(store.table(key), store.table, threads, scratch=scratch)
+    verdict = verify(store.table(key), store.table, threads, room=room)
     _judge(store, key, verdict)
     return verdict.seconds
 
@@ -29,9 +26,9 @@ class PublishedProof:
     """A worker's parts of the proof of one table, and the conclusion from those of all workers."""
 
     def __init__(
-        self, store: TableStore, key: TableKey, threads: Threads, scratch: Path | None = None
+        self, store: TableStore, key: TableKey, threads: Threads, room: int | None = None
     ) -> None:
-        self._store, self._key, self._threads, self._scratch = store, key, threads, scratch
+        self._store, self._key, self._threads, self._room = store, key, threads, room
         self._proof: PartialProof | None = None
 
     def findings(self, part: int, parts: int) -> str:
@@ -45,7 +42,7 @@ class PublishedProof:
             # Another worker has published the table: one of its name may be open from before.
             self._store.forget(self._key)
             table = self._store.table(self._key)
-            self._proof = PartialProof(table, self._store.table, self._threads, self._scratch)
+            self._proof = PartialProof(table, self._store.table, self._threads, self._room)
         return self._proof
 
 

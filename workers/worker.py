@@ -18,6 +18,7 @@ import numpy as np
 
 from kingpair.workers.errors import CannotBuild, UnusableDisk
 from kingpair.workers.index.share import Share
+from kingpair.workers.index.sweeps import room_of
 from kingpair.workers.number_types import Depth, Side
 from kingpair.workers.passlog.log import PassResult
 from kingpair.workers.passlog.writer import PassLog
@@ -69,7 +70,7 @@ class TableWorker:
         return table.bytes, table.digest
 
     def verify(self) -> None:
-        verified(self._store, self.key, self._threads, self._scratch())
+        verified(self._store, self.key, self._threads, self._proof_room())
         self._folder.clear_local_logs()
 
     def prove_part(self, part: int, parts: int) -> str:
@@ -83,10 +84,10 @@ class TableWorker:
 
     @cached_property
     def _proof(self) -> PublishedProof:
-        return PublishedProof(self._store, self.key, self._threads, self._scratch())
+        return PublishedProof(self._store, self.key, self._threads, self._proof_room())
 
-    def _scratch(self) -> Path | None:
-        """The directory of what a proof need not keep in memory; None if it keeps all there."""
+    def _proof_room(self) -> int | None:
+        """The bytes that a proof may take; None if all that it wants."""
         return None
 
     def export(self) -> None:
@@ -283,10 +284,9 @@ class Worker(TableWorker):
         self._has_published = True
         return self._published()
 
-    # ---- the end ----
-
-    def _scratch(self) -> Path | None:
-        return self._scratch_directory if self._streamed else None
+    def _proof_room(self) -> int | None:
+        held = self._mode.held * len(self.domain.share.own)
+        return room_of(self.domain.slots, held) if self._streamed else None
 
     def close(self) -> None:
         """Let go of everything; what is not sealed is lost."""

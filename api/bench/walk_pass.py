@@ -5,13 +5,13 @@ all of them does, and copies of those around.  So a pass of a material that is t
 machine can be measured by some of its partitions:
 
     bytes      3 sets of each partition read and 2 written; a copy read     solve/sets_mode.py
-    core       bytes * STREAM + units * scan + units found * unit           plan/domain_work.py
-    disk       bytes / rate
+    core       bytes * STREAM + units * scan + units found * (unit + AGAIN)  plan/domain_work.py
+    clock      core / threads + bytes / rate
 
 No smaller table is read: captures lead nowhere, and the first passes find what quiet moves find.
 No other worker finds anything, so copies are not written.  That changes which positions are found,
-not how many bytes move; the model is given the same findings.  The rate of the disk is measured
-before each pass, in the same directory: other programs may use the disk, too.
+not how many bytes move; the model is given the units in which the pass found anything.  The rate of
+the disk is measured before each pass, in the same directory: other programs may use the disk, too.
 
 Cost: the sets of the partitions and of those around, twice in memory and once on disk.  Of seven
 men a set of a partition has 128 MiB: one partition takes 2.5 GiB of memory, four take 4.3 GiB.
@@ -23,15 +23,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+import numpy as np
+
 from kingpair.api.text import columns, duration
 from kingpair.coordinator.plan.amounts import amount
 from kingpair.coordinator.plan.cluster import Constants
-from kingpair.coordinator.plan.domain_work import STREAM, UNIT_SLOTS
-from kingpair.coordinator.plan.pass_statistics import occupied
+from kingpair.coordinator.plan.domain_work import AGAIN, STREAM, UNIT_SLOTS
+from kingpair.workers import _kernels
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.index.king_pairs import TURNED
 from kingpair.workers.index.share import Share
 from kingpair.workers.number_types import STRONGER, Depth, Partition, Side, opponent
+from kingpair.workers.passlog.history import EMPTY_HISTORY
 from kingpair.workers.passlog.log import PassResult
 from kingpair.workers.passlog.writer import PassLog
 from kingpair.workers.sets.disk_use import DiskUse
@@ -39,14 +42,17 @@ from kingpair.workers.sets.domain import Domain
 from kingpair.workers.sets.memory import Layer
 from kingpair.workers.sets.threads import Chunk, Threads
 from kingpair.workers.solve.exits import ConversionExits, Exits, Sets
+from kingpair.workers.solve.layer_reader import LayerReader
 from kingpair.workers.solve.set_file import SetFile
 from kingpair.workers.solve.sets_mode import SetsMode
 from kingpair.workers.solve.streamed_analysis import StreamedAnalysis
+from kingpair.workers.solve.walks import Window, walks
 
 WINNER: Side = STRONGER
 MODE = SetsMode.WALKS
 PASSES = 6
 RATE_PARTITIONS = 4  # written and read to measure a disk
+_ROW, _UNIT = 64, 8  # words
 
 
 class NoExits:
@@ -66,7 +72,8 @@ class NoExits:
 
 class MeasuredPass(NamedTuple):
     """A pass: the use of the disk, the seconds of processors and of a clock, and what the model has
-    for its findings: the most bytes, and for those that it moved the seconds of cores and a disk.
+    for its findings: the most bytes, and for those that it moved the seconds of cores and a disk;
+    `threads` share the work.
     """
 
     depth: Depth
@@ -77,10 +84,11 @@ class MeasuredPass(NamedTuple):
     most_written: int
     predicted_work: float
     predicted_disk: float
+    threads: int
 
     @property
     def predicted(self) -> float:
-        return self.predicted_work + self.predicted_disk
+        return self.predicted_work / self.threads + self.predicted_disk
 
 
 def passes_of_part(
@@ -100,13 +108,13 @@ def passes_of_part(
         analysis.lose_at_once()
         log.commit(PassResult(Depth(0), 0, 0, False)).result()
         for depth in map(Depth, range(1, PASSES)):
-            yield _measured(analysis, depth, most, disk_rate(domain, scratch))
+            yield _measured(analysis, depth, most, disk_rate(domain, scratch), threads)
         analysis.close()
         log.close()
 
 
 def _measured(
-    analysis: StreamedAnalysis, depth: Depth, most: tuple[int, int], rate: float
+    analysis: StreamedAnalysis, depth: Depth, most: tuple[int, int], rate: float, threads: int
 ) -> MeasuredPass:
     start, worked = time.monotonic(), time.process_time()
     won, lost = analysis.win(depth), analysis.lose(depth)
@@ -114,8 +122,24 @@ def _measured(
     analysis.log.commit(PassResult(depth, won.total, lost.total, False)).result()
     used, domain = won.disk.plus(lost.disk), analysis.domain
     moved = used.read + used.written
-    work = _work(len(domain.share.own) * domain.slots, won.total) + moved * STREAM
-    return MeasuredPass(depth, used, *taken, *most, work, moved / rate)
+    slots = len(domain.share.own) * domain.slots
+    work = _work(slots, _units_won(analysis, depth)) + moved * STREAM
+    return MeasuredPass(depth, used, *taken, *most, work, moved / rate, threads)
+
+
+def _units_won(analysis: StreamedAnalysis, depth: Depth) -> int:
+    """Counts the units of the log in which a pass found wins."""
+    domain, found = analysis.domain, 0
+    logged = LayerReader(EMPTY_HISTORY, analysis.log, domain.share, domain.index.together)
+    for walk in walks(domain, WINNER):
+        window = Window(len(walk.places), domain.kernel.rows)
+        for piece in walk.pieces:
+            for partition, stream in logged.streams(depth, True, piece):
+                _kernels.restore(walk.kernel, partition, stream, window.layer.kernel)
+            rows = window.layer.words.reshape(-1, _ROW)[window.layer.occupied != 0]
+            found += int(np.count_nonzero(rows.reshape(-1, _UNIT).any(axis=1)))
+            window.release(walk, piece)
+    return found
 
 
 def _most_moved(domain: Domain) -> tuple[int, int]:
@@ -126,9 +150,11 @@ def _most_moved(domain: Domain) -> tuple[int, int]:
 
 
 def _work(slots: int, found: int) -> float:
-    """The seconds of a core for a pass over slots, without the sets in files."""
-    units, c = slots / UNIT_SLOTS, Constants()
-    return units * (c.scan + occupied(found / slots) * c.unit)
+    """The seconds of a core for a pass over slots that finds anything in so many units, without the
+    sets in files.
+    """
+    c = Constants()
+    return slots / UNIT_SLOTS * c.scan + found * (c.unit + AGAIN)
 
 
 def _part_of_a_walk(count: int) -> Share:

@@ -20,6 +20,8 @@ from kingpair.workers.errors import (
 )
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
+from kingpair.workers.index.sweeps import room_in
+from kingpair.workers.limits import free_memory
 from kingpair.workers.pack.unpack import WholeTables
 from kingpair.workers.prove.verdict import ReportProgress, Verdict
 from kingpair.workers.prove.verify import verify
@@ -101,7 +103,7 @@ def _verified(
         # A packed table is unpacked in memory and proved as any other.
         find = WholeTables(lambda key: tablebase.table(*key), pool)
         table = find(wanted)
-        verdict = verify(table, find, pool, listen)
+        verdict = verify(table, find, pool, listen, room_in(free_memory().bytes))
     except (DamagedTable, ForeignTable, MissingTableError) as error:
         return VerifiedTable(wanted, None, error)
     if verdict.fault is None:

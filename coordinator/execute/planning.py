@@ -34,6 +34,8 @@ from kingpair.coordinator.plan.domains import (
 from kingpair.coordinator.plan.estimate import Estimate, estimate
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.index.slices import LevelSlice, division
+from kingpair.workers.index.sweeps import room_in
+from kingpair.workers.limits import free_memory
 from kingpair.workers.number_types import SIDES
 from kingpair.workers.published_proof import verified
 from kingpair.workers.sets.threads import Threads
@@ -271,8 +273,9 @@ def clear_leftovers(
         folder = tables.build_folder(key)
         if folder.name in names:
             if request.spec.verify:
+                room = room_in(request.memory or free_memory().bytes)
                 with Threads(request.threads) as threads:
-                    yield str(key), verified(tables, key, threads)
+                    yield str(key), verified(tables, key, threads, room)
             folder.clear()
         if (partial := f"{key.file_name}.partial") in names:
             tables.store.remove(partial)

@@ -9,7 +9,7 @@ from kingpair.coordinator.execute.planning import fits_in_mode, needs_on
 from kingpair.coordinator.machine.placement import NodeFit, fit_on
 from kingpair.coordinator.plan.amounts import amount
 from kingpair.coordinator.plan.domains import BuildPlan, Node, Policy
-from kingpair.coordinator.plan.estimate import Estimate, proof_bytes
+from kingpair.coordinator.plan.estimate import Estimate
 from kingpair.coordinator.plan.sharing import Sharing
 from kingpair.workers.errors import CannotBuild
 from kingpair.workers.game.chess.material import Material
@@ -107,14 +107,13 @@ def check_scratch(scratch: Path | None, store: Store, estimates: Iterable[Estima
 
 def scratch_bytes(needs: Estimate) -> int:
     """Returns the bytes in files of all workers that share a material in one directory: their own
-    sets, the copies of open_w if that lies in a file, and what each of them proves with.
+    sets, and the copies of open_w if that lies in a file.
     """
     if needs.workers == 1:
         return needs.scratch
     copies = sum(around for _, around in Sharing.of(needs.workers).each)
     copied = copies * needs.bitmap // len(TURNED) if needs.mode is SetsMode.WALKS else 0
-    own = needs.mode.filed * needs.bitmap
-    return max(own + copied, needs.workers * proof_bytes(needs.material))
+    return needs.mode.filed * needs.bitmap + copied
 
 
 def check_store(store: Store, estimates: Iterable[Estimate]) -> None:

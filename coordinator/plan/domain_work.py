@@ -18,11 +18,11 @@ from typing import NamedTuple
 from kingpair.coordinator.plan.cluster import Cluster, Constants
 from kingpair.coordinator.plan.domains import proof_part_count
 from kingpair.coordinator.plan.pass_statistics import PassShares, occupied, stream_bytes
-from kingpair.coordinator.plan.pawn_memory import WALK
 from kingpair.coordinator.plan.sharing import Sharing, proof_shares
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.index.king_pairs import TURNED
 from kingpair.workers.index.material_index import index_of
+from kingpair.workers.index.sweeps import WALK
 from kingpair.workers.index.walk_parts import WALKS
 from kingpair.workers.number_types import Side, opponent
 from kingpair.workers.solve.sets_mode import SetsMode
@@ -31,7 +31,8 @@ UNIT_SLOTS = 512
 NEAR_AXES = 3
 STEPS = 2  # of a pass, in each of which all workers are asked and waited for
 TABLE_DENSITY = 0.093  # bytes a value, the mean of the pawnless tables of five men (conversion)
-STREAM = 2.5e-10  # seconds of a core for a byte of a set that is read from a disk or written
+STREAM = 6.5e-11  # seconds of a core for a byte of a set that is read from a disk or written
+AGAIN = 4e-7  # seconds of a core for a unit found that is read again from the log, into a window
 COPIES_MOVED = 2  # a copy of open_w is read and written in a pass
 NARROW = 126  # the longest distance of which a value is a byte in a proof
 
@@ -113,10 +114,11 @@ class DomainWork(NamedTuple):
             most / disk if disk else every / self.cluster.store
         )
 
-    def a_pass(self, winner: Side, found: PassShares) -> PassForecast:
+    def a_pass(self, winner: Side, found: PassShares, mode: SetsMode) -> PassForecast:
         c, read = self.constants, self.share.read
         won, lost = (self._stream(part) / len(TURNED) for part in found)
         unit = c.near if len(self.material.letters) <= NEAR_AXES else c.unit
+        unit += AGAIN * (mode is not SetsMode.ALL)
         units = self.slots / UNIT_SLOTS
         work = len(TURNED) * c.partition + units * (c.scan + occupied(found.won) * unit)
         waiting = STEPS * (c.step + self.workers * c.worker)

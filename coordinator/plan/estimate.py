@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from kingpair.coordinator.plan.pawn_memory import (
     THREAD_WITH_PAWNS,
-    WALK,
     SliceNeeds,
     proof_memory,
 )
@@ -25,6 +24,7 @@ from kingpair.workers.index.king_pairs import FIXED
 from kingpair.workers.index.material_index import index_of, table_index
 from kingpair.workers.index.slices import limits, needed
 from kingpair.workers.index.structures import structures
+from kingpair.workers.index.sweeps import WALK, room_of
 from kingpair.workers.index.walk_parts import KEPT_BYTES
 from kingpair.workers.solve.budget import AHEAD, UNDO, walk_piece
 from kingpair.workers.solve.sets_mode import SetsMode
@@ -95,13 +95,12 @@ class Estimate:
         return shared if shared.mode is self.mode else replace(shared, workers=workers)
 
     def _in_mode(self, needs: "ModeNeeds") -> "Estimate":
-        scratch = max(needs.mode.filed * self.bitmap, proof_bytes(self.material))
         return replace(
             self,
             mode=needs.mode,
             memory=needs.memory,
             sets=needs.sets,
-            scratch=scratch,
+            scratch=needs.mode.filed * self.bitmap,
             fixed=needs.fixed,
         )
 
@@ -142,21 +141,22 @@ def estimate(material: Material, threads: int, metric: Metric = Metric.DTC) -> E
     # While painting, a chunk of both columns in each thread, and as many compressed parts waiting.
     painting = 2 * threads * 2 * index.together * index.slots
     slots = index.size
-    proof = BASE + proof_bytes(material) + _kept_bytes(slots, metric)
+    proving = BASE + _proof_bytes(index) + _kept_bytes(slots, metric)
 
     def memory(sets: int, exits: int) -> int:
         return BASE + scratch + max(sets + exits, painting)
 
     def needs(mode: SetsMode) -> ModeNeeds:
         held, read = _held(mode, index, threads, metric), exits * WALK // index.partitions
-        fixed = memory(held - mode.held * index.set_bytes, read)
-        return ModeNeeds(mode, memory(held, read), held, fixed)
+        proof = BASE + room_of(index.slots)
+        fixed = max(proof, memory(held - mode.held * index.set_bytes, read))
+        return ModeNeeds(mode, max(proof, memory(held, read)), held, fixed)
 
     return Estimate(
         material,
         slots,
         bitmap,
-        max(memory(sets, exits), proof),
+        max(memory(sets, exits), proving),
         LEAST + int(2 * slots * TABLE_BYTES_PER_VALUE),
         LEAST + int(2 * slots * LOG_BYTES_PER_VALUE),
         sets,
@@ -184,9 +184,8 @@ def _held(mode: SetsMode, index: Index, threads: int, metric: Metric) -> int:
     return mode.held * index.set_bytes + walked * a_set + marks
 
 
-def proof_bytes(material: Material) -> int:
+def _proof_bytes(index: Index) -> int:
     """The values of a walk, and of each smaller table twice, a byte each."""
-    index = index_of(material)
     return WALK * index.slots + 2 * index.axes * index.size // 64
 
 

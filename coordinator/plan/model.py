@@ -103,7 +103,7 @@ def predict(
             needs = needs.modes(needs.sets - 1)[0].in_room(cluster.offered)
             needed = _memory(needs, metric, workers)
     moving = work.moving(needs.mode, needs.bitmap)
-    forecasts = tuple(work.a_pass(*each).longer(moving) for each in found)
+    forecasts = tuple(work.a_pass(*each, needs.mode).longer(moving) for each in found)
     log = min(needs.log, sum(work.log(each) for _, each in found))
     parts = work.parts(len(analyses), forecasts, log)
     return Prediction(

@@ -10,13 +10,13 @@ from kingpair.workers.game.metric import Metric
 from kingpair.workers.index.index import Index
 from kingpair.workers.index.king_pairs import FIXED, TURNED
 from kingpair.workers.index.structures import structures
+from kingpair.workers.index.sweeps import WALK
 from kingpair.workers.index.walk_parts import PARTED_PIECES
 
 THREAD_WITH_PAWNS = 16 << 20  # what a thread reads and writes with
 PROOF_WITH_PAWNS = 260 << 20  # columns that are kept, and what reads them
 PROOF_WITH_EN_PASSANT = 460 << 20  # where pawns of both sides are
 PROOF_BESIDE_PROMOTIONS = 60 << 20
-WALK = 58  # partitions among which one king moves while the other stands still
 WALK_SQUARES = 8  # that are images of each other: with pawns a walk has them all
 READERS = 4  # partitions of a smaller table that the threads of a worker read at a time
 PAINTED_ROWS = 1 << 28  # of a part: all structures of a level of five men take less

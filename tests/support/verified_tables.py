@@ -56,14 +56,14 @@ def copied(built: Path, out: Path) -> Path:
 
 
 def verified(
-    out: Path, name: str, threads: Threads, metric: str = "dtc", scratch: Path | None = None
+    out: Path, name: str, threads: Threads, metric: str = "dtc", room: int | None = None
 ) -> Verdict:
     opened: dict[TableKey, Table] = {}
 
     def find(key: TableKey) -> Table:
         return opened.setdefault(key, Table(out / key.file_name))
 
-    return verify(find(TableKey.parse(f"{name}.{metric}")), find, threads, scratch=scratch)
+    return verify(find(TableKey.parse(f"{name}.{metric}")), find, threads, room=room)
 
 
 # Tables that are consistent as files, and altered

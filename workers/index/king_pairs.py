@@ -174,10 +174,18 @@ class KingPairs:
         """Returns the walks of the king of `mover`: partitions in which the other king stands on
         one square, but for the symmetries, so that no step leads from one walk to another.
         """
-        others = self._squares[opponent(mover)]
-        standing = np.min([TURN[g][others] for g in self._symmetries], axis=0)
+        standing, _ = self.walk_squares(mover)
         found = sorted({*standing.tolist()})
         return [np.flatnonzero(standing == square).astype(np.int16) for square in found]
+
+    def walk_squares(self, mover: Side) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Returns, by partition, the squares of the other king and of the king of `mover`, on the
+        board turned so that the first of them is the smallest, and the second one after it.
+        """
+        moving, others = self._squares[mover], self._squares[opponent(mover)]
+        turned = (TURN[g].astype(np.int64) for g in self._symmetries)
+        both = np.min([to[others] << 6 | to[moving] for to in turned], axis=0)
+        return both >> 6, both & 63
 
 
 def _others(steps: NDArray[np.int16]) -> Neighbours:

@@ -49,10 +49,16 @@ class CaptureKeys:
         self._material, self._metric, self._kernel = material, metric, kernel
         self._smaller, self._dtype, self._threads = smaller, dtype, threads
         self._new_array, self._key = new_array, np.dtype(f"u{dtype.itemsize}")
+        self._readers = {each: readers_of(table, threads) for each, table in smaller.items()}
         self._size = int(64 ** (len(material.letters) - 1))
-        self._entered = np.zeros(len(TURNED), np.bool_)
         self._by_man: dict[tuple[str, int], ValueKeys] = {}
-        self.of_men: list[ValueKeys] = [self._of_man(capture) for capture in material.captures()]
+        self.leave()
+
+    def leave(self) -> None:
+        """Lets go of all captures that were entered."""
+        self._entered = np.zeros(len(TURNED), np.bool_)
+        self._by_man.clear()
+        self.of_men: list[ValueKeys] = [*map(self._of_man, self._material.captures())]
         """By man; like men share one array."""
 
     def _man(self, capture: Exit) -> tuple[str, int]:
@@ -97,7 +103,7 @@ class CaptureKeys:
         """The values of a smaller table with one side to move, in this table's type."""
         size = 64 ** len(smaller.material.letters)
         column: Values = self._new_array(len(TURNED) * size, self._dtype.type)
-        readers = readers_of(smaller, self._threads)
+        readers = self._readers[smaller.material]
         write = seen_after_exit(self._metric, _KEYS)
 
         def job(pairs: Partitions) -> None:

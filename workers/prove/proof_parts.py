@@ -14,7 +14,6 @@ tables are never added.
 import json
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from kingpair.workers.prove.conclusion import conclude
@@ -30,11 +29,11 @@ class PartialProof:
     """Proves parts of one table, one after the other."""
 
     def __init__(
-        self, table: Table, find: FindTable, threads: Threads, scratch: Path | None = None
+        self, table: Table, find: FindTable, threads: Threads, room: int | None = None
     ) -> None:
-        """Keeps the large arrays in files in a directory, if there is one."""
+        """Takes no more memory than `room`, if that is given."""
         self._table = table
-        verification = begun(table, smaller_tables(table, find), threads, scratch=scratch)
+        verification = begun(table, smaller_tables(table, find), threads, room=room)
         assert not isinstance(verification, BlockVerification), "it is proved as a whole"
         self._verification = verification
 

@@ -21,19 +21,18 @@ verify_structures.py verifies tables with pawns, verify_blocks.py those of Chine
 proof_parts.py divides the proof of a table among several workers.
 
 While one king stands still, the moves of the other stay within one of ten walks of at most 58
-partitions.  So only the successors of one walk, an eighth of a column, are in memory at a time.
-Each column is used twice, as the one that is verified and as successors of the other.  A table of
-up to five men stays in memory for this, a larger one is read twice.
+partitions.  So only the successors of one walk, an eighth of a column, are in memory at a time; or
+those of a few ranks of it, if there is room for so many (index/sweeps.py).  Each column is used
+twice, as the one that is verified and as successors of the other.  A table of up to five men stays
+in memory for this, a larger one is read twice.
 
 Cost: 1 to 3 ns a row and thread for five men, of which 0.3 to 0.8 to read it, and less than to
-build it; twice that for six men.  0.3 GB held for five men, 1.8 GB for six.
+build it; twice that for six men.  0.3 GB held for five men, 1.8 GB for six, or 0.4 GB in ranks.
 """
 
 import time
-from collections.abc import Sequence
-from functools import partial
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -41,6 +40,7 @@ from kingpair.workers import _kernels
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.index.king_pairs import TURNED, numbers_of
+from kingpair.workers.index.sweeps import WHOLE, ProofNeeds, SweepBatch, most_held, sweep
 from kingpair.workers.index.walk_parts import KEPT_BYTES, walk_parts
 from kingpair.workers.number_types import SIDES, Partition, Row, Side, opponent
 from kingpair.workers.prove.capture_keys import (
@@ -56,11 +56,12 @@ from kingpair.workers.prove.smaller_tables import FindTable, smaller_tables
 from kingpair.workers.prove.verdict import ReportProgress, Verdict
 from kingpair.workers.prove.verify_blocks import BlockVerification
 from kingpair.workers.prove.verify_structures import StructureVerification
-from kingpair.workers.sets.memory import zeros, zeros_in
+from kingpair.workers.sets.memory import sparse_zeros, zeros
 from kingpair.workers.sets.threads import Threads
 from kingpair.workers.table.format import COLUMNS, Table
 from kingpair.workers.table.value import Values
 
+Found = TypeVar("Found")
 NARROW_MAX = 126  # the longest distance in a byte that the verifier can tell from a draw
 
 
@@ -69,18 +70,18 @@ def verify(
     find: FindTable,
     threads: Threads,
     listen: ReportProgress = lambda share: None,
-    scratch: Path | None = None,
+    room: int | None = None,
 ) -> Verdict:
     """Proves a table, given a way to open the tables that it rests on.
 
-    If `scratch` names a directory, the large arrays for a table without pawns are files there, and
-    no table is kept in memory.
+    If `room` says how many bytes it may take, the proof of a table without pawns goes in as small
+    steps as it must.
     Raises DamagedTable, ForeignTable or MissingTableError if the proof cannot begin.
     """
     start = time.monotonic()
     table.check()
     smaller = smaller_tables(table, find)
-    verification = begun(table, smaller, threads, listen, scratch)
+    verification = begun(table, smaller, threads, listen, room)
     verification.verify_positions()
     return conclude(table, verification.sides, verification.first_row, start)
 
@@ -90,11 +91,11 @@ def begun(
     smaller: dict[Material, Table],
     threads: Threads,
     listen: ReportProgress = lambda share: None,
-    scratch: Path | None = None,
+    room: int | None = None,
 ) -> "Verification | StructureVerification | BlockVerification":
     """The verification of a table: nothing is verified yet."""
     if not (table.material.game.frame or table.material.has_pawns):
-        return Verification(table, smaller, threads, listen, scratch)
+        return Verification(table, smaller, threads, listen, room)
     by_parts = BlockVerification if table.material.game.frame else StructureVerification
     return by_parts(table, smaller, proof_dtype(table, smaller), threads, listen)
 
@@ -108,11 +109,10 @@ class Verification:
         smaller: dict[Material, Table],
         threads: Threads,
         listen: ReportProgress,
-        scratch: Path | None = None,
+        room: int | None = None,
     ) -> None:
-        self._zeros = zeros if scratch is None else partial(zeros_in, scratch)
         self.table, self.threads, self.material = table, threads, table.material
-        self.listen, self.done = listen, 0  # partitions read or checked
+        self.listen, self.done, self.steps = listen, 0, 1  # partitions read or checked, of so many
         self.slots = int(64 ** len(self.material.letters))
         self.rows = len(COLUMNS) * len(TURNED) * self.slots
         self.dtype = proof_dtype(table, smaller)
@@ -123,14 +123,23 @@ class Verification:
             men, self.carries_depth, _last(men), deeper_by(table.metric)
         )
         self.readers = readers_of(table, threads)
-        keeps = scratch is None and self.rows * self.dtype.itemsize <= KEPT_BYTES
+        needs = ProofNeeds(
+            self.slots, self.dtype.itemsize, len(self.material.letters), threads.count
+        )
+        self._shape = WHOLE if room is None else needs.shape_within(room)
+        kept = self.rows * self.dtype.itemsize
+        keeps = kept <= KEPT_BYTES and (room is None or kept + needs.bytes_of(WHOLE) <= room)
         self._kept: Values | None = zeros(self.rows, self.dtype.type) if keeps else None
         self._read_already: set[tuple[int, int]] = set()
         self.begin_recount()
+        # In small steps few captures are held at once, here and there.
+        new_array = zeros if self._shape == WHOLE else sparse_zeros
         self.captures = CaptureKeys(
-            self.material, table.metric, self.kernel, smaller, self.dtype, threads, self._zeros
+            self.material, table.metric, self.kernel, smaller, self.dtype, threads, new_array
         )
         self._quiet: ValueKeys = np.empty(0, self.key)
+        self._place = np.full(len(TURNED), -1, np.int16)
+        self._free: list[int] = []  # places for keys that are not taken
 
     def begin_recount(self) -> None:
         """Forgets what was counted and found."""
@@ -156,44 +165,45 @@ class Verification:
     # ---- all moves ----
 
     def verify_positions(self) -> None:
-        for mover in SIDES:
-            self._verify_side(mover)
+        walks = [(mover, walk) for mover in SIDES for walk in _kernels.Verifier.walks(mover)]
+        sweeps = [(mover, sweep(mover, walk, self._shape)) for mover, walk in walks]
+        self.steps = sum(len(b.read) + len(b.pairs) for _, batches in sweeps for b in batches)
+        if self._shape == WHOLE:
+            self.captures.enter(range(len(TURNED)))
+        for mover, batches in sweeps:
+            self._verify(mover, batches)
 
     def verify_part(self, part: int, parts: int) -> None:
         """Verifies one of so many parts: some partitions of one walk of the mover's king, with one
         side to move.
         """
-        self.verify_partitions(*walk_parts(parts)[part])
+        mover, pairs, _ = walk_parts(parts)[part]
+        self._verify(mover, sweep(mover, pairs, self._shape))
 
-    def _verify_side(self, mover: Side) -> None:
-        """Verifies all positions with one side to move."""
-        self.captures.enter(range(len(TURNED)))
-        walks = _kernels.Verifier.walks(mover)
-        self._make_room(max(map(len, walks)))
-        for walk in walks:
-            self.verify_partitions(mover, walk, walk)
-
-    def verify_partitions(self, mover: Side, pairs: list[int], around: list[int]) -> None:
-        """Verifies the positions of some partitions with one side to move; `around` has them and
-        those that the mover's king can enter from them.
-        """
-        self._make_room(len(around))
-        place = np.full(len(TURNED), -1, np.int16)
-        place[around] = np.arange(len(around))
-        self._read(opponent(mover), around, place, self._quiet)
-        self._tell(len(around))
-        self._check(mover, pairs, place, self._quiet)
-        self._tell(len(pairs))
+    def _verify(self, mover: Side, batches: Sequence[SweepBatch]) -> None:
+        """Verifies the positions of some partitions of a walk with one side to move."""
+        self._make_room(most_held(batches))
+        for batch in batches:
+            for pair in batch.read:
+                self._place[pair] = self._free.pop()
+            self._read(opponent(mover), batch.read, self._place, self._quiet)
+            self._tell(len(batch.read))
+            self._check(mover, batch.pairs, self._place, self._quiet)
+            self._tell(len(batch.pairs))
+            self._free += self._place[batch.gone].tolist()
+            self._place[batch.gone] = -1
 
     def _make_room(self, partitions: int) -> None:
         """Makes room for the keys of so many partitions."""
         if self._quiet.size < partitions * self.slots:
-            self._quiet = self._zeros(partitions * self.slots, self.key.type)
+            self._quiet = np.empty(0, self.key)  # it goes before the next one is made
+            self._quiet = zeros(partitions * self.slots, self.key.type)
+            self._free = list(range(partitions))
 
     def _tell(self, partitions: int) -> None:
-        """Reports progress.  Each partition is read once and checked once for each side to move."""
+        """Reports progress."""
         self.done += partitions
-        self.listen(self.done / (2 * len(COLUMNS) * len(TURNED)))
+        self.listen(self.done / self.steps)
 
     def _read(self, side: Side, walk: list[int], place: Partitions, quiet: ValueKeys) -> None:
         self.captures.enter(walk)
@@ -204,7 +214,18 @@ class Verification:
                 here = quiet[at : at + self.slots]
                 self.kernel.quiet(pair, side, self.values(pair, side), here, self.captures.of_men)
 
-        self.threads.map(job, partition_jobs(walk, self.slots))
+        self._run(job, walk)
+        if self._shape != WHOLE:
+            self.captures.leave()
+
+    def _run(self, job: Callable[[Partitions], Found], pairs: Sequence[int]) -> list[Found]:
+        """Runs a job for partitions, with no more of them at a time than a batch has."""
+        jobs = partition_jobs(pairs, self.slots)
+        together = self._shape.together
+        if together >= self.threads.count:
+            return self.threads.map(job, jobs)
+        some = (jobs[at : at + together] for at in range(0, len(jobs), together))
+        return [found for each in some for found in self.threads.map(job, each)]
 
     def _check(self, mover: Side, pairs: list[int], place: Partitions, quiet: ValueKeys) -> None:
         side = self.sides[mover]
@@ -218,7 +239,7 @@ class Verification:
                 found.append((pair, PartitionCheck(*said), tally))
             return found
 
-        for found in self.threads.map(job, partition_jobs(pairs, self.slots)):
+        for found in self._run(job, pairs):
             for pair, said, tally in found:
                 side.add(pair, self.slots, said, tally)
 

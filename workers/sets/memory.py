@@ -59,16 +59,6 @@ def copy_written(source: NDArray[np.uint8], target: NDArray[np.uint8]) -> None:
             target[at : at + _HUGE] = piece
 
 
-def zeros_in(directory: Path, count: int, dtype: type[Scalar]) -> NDArray[Scalar]:
-    """A zeroed array in an unnamed file, which the system moves out of memory if it must."""
-    size = max(count * np.dtype(dtype).itemsize, 1)
-    fd = unnamed_file(directory, size)
-    try:
-        return np.frombuffer(mmap.mmap(fd, size), dtype=dtype, count=count)
-    finally:
-        os.close(fd)
-
-
 def unnamed_file(directory: Path, size: int) -> int:
     """Opens a file of so many bytes without a name.  The system removes it when it is closed.
 

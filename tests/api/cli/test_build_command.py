@@ -15,7 +15,7 @@ from kingpair.coordinator.journal.rows import Listener, Row
 from kingpair.coordinator.machine.records import PassCommitted
 from kingpair.coordinator.plan.estimate import estimate
 from kingpair.workers import _kernels
-from kingpair.workers.game.chess.material import Material
+from kingpair.workers.game.xiangqi.material import XiangqiMaterial
 
 
 @pytest.fixture
@@ -125,14 +125,14 @@ def test_a_build_of_both_metrics_says_which(tables: Path, out: Path) -> None:
 def test_memory_that_the_second_of_two_metrics_lacks_is_refused_before_the_first_begins(
     out: Path,
 ) -> None:
-    material = Material.parse("KRBvKBN")
+    material = XiangqiMaterial.parse("xiangqi:KRNvKAAB")
     to_convert, to_mate = (estimate(material, 1, metric).streamed for metric in BOTH_METRICS)
     assert to_convert < to_mate
     cap = ("--memory", f"{(to_convert + to_mate) // 2 >> 20}MiB", "--threads", "1")
     both = "--metric", "dtc", "--metric", "dtm"
-    refused = kingpair("build", "KRBvKBN", "--out", out, *cap, *both)
+    refused = kingpair("build", "xiangqi:KRNvKAAB", "--out", out, *cap, *both)
     assert refused.exit_code == ExitCode.CANNOT
-    assert "KRBvKBN needs" in refused.stderr
+    assert "xiangqi:KRNvKAAB needs" in refused.stderr
     assert not list(out.glob("*.arrow"))
 
 

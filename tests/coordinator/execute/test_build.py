@@ -39,6 +39,7 @@ from kingpair.coordinator.plan.estimate import estimate
 from kingpair.workers.errors import CannotBuild, DamagedTable
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
+from kingpair.workers.game.xiangqi.material import XiangqiMaterial
 from kingpair.workers.number_types import STRONGER, Depth
 from kingpair.workers.passlog.log import PassResult
 from kingpair.workers.table.format import Table
@@ -157,13 +158,13 @@ def test_of_two_metrics_only_what_is_missing_is_built(tables: Path, tmp_path: Pa
 def test_memory_for_one_of_two_metrics_alone_is_refused_before_anything_is_made(
     tmp_path: Path,
 ) -> None:
-    material = Material.parse("KRBvKBN")
+    material = XiangqiMaterial.parse("xiangqi:KRNvKAAB")
     to_convert, to_mate = (estimate(material, 1, metric).streamed for metric in BOTH_METRICS)
     assert to_convert < to_mate
     request = BuildRequest(
         BuildSpec((material,), BOTH_METRICS), tmp_path / "out", memory=to_mate - 1
     )
-    with pytest.raises(CannotBuild, match="KRBvKBN needs"):
+    with pytest.raises(CannotBuild, match="xiangqi:KRNvKAAB needs"):
         build(request, lambda row: None)
     assert list(tmp_path.iterdir()) == []
 

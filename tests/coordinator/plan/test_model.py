@@ -176,10 +176,10 @@ def test_a_machine_that_is_too_small_for_seven_men_keeps_sets_on_disk() -> None:
     assert large.fits
     assert small.fits
     moved = 5 * estimate(small.material, 4).bitmap / 2e9
-    longer = small.passes[0].seconds - large.passes[0].seconds
-    assert moved < longer < 1.4 * moved
-    passed = sum(p.seconds for p in small.passes) - sum(p.seconds for p in large.passes)
-    assert passed == pytest.approx(longer * len(small.passes))
+    each = zip(small.passes, large.passes, strict=True)
+    longer = [on_disk.seconds - held.seconds for on_disk, held in each]
+    assert moved < min(longer) < 1.1 * moved  # what a pass found is read again, too
+    assert max(longer) < 1.5 * moved
 
 
 def test_small_nodes_that_share_seven_men_move_their_own_sets_and_copies() -> None:

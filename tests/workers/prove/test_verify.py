@@ -32,6 +32,7 @@ from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.index.board import TURN
 from kingpair.workers.index.king_pairs import TURNED
+from kingpair.workers.index.sweeps import ProofNeeds, SweepShape
 from kingpair.workers.number_types import SIDES, Partition, Side, Slot
 from kingpair.workers.prove import verify as verification
 from kingpair.workers.prove.verdict import Verdict, WrongValue, describe
@@ -262,16 +263,18 @@ def test_the_verdict_is_the_same_for_any_number_of_threads(out: Path) -> None:
     assert verdicts.pop().contradictions >= len(rows)
 
 
-def test_the_verdict_is_the_same_with_arrays_in_files(out: Path, pool: Threads) -> None:
-    scratch = out / "scratch"
-    scratch.mkdir()
-    sound = verified(out, "KQvKR", pool, scratch=scratch)
+@pytest.mark.parametrize("files", [8, 4, 1])
+def test_the_verdict_is_the_same_in_small_steps(
+    files: int, out: Path, pool: Threads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = SweepShape(files, 1)
+    monkeypatch.setattr(ProofNeeds, "shape_within", lambda *_: steps)
+    sound = verified(out, "KQvKR", pool, room=0)
     assert timeless(sound) == timeless(verified(out, "KQvKR", pool))
     rewrite(out, "KQvKR", setting(0, legal_rows(out / "KQvKR.dtc.arrow", 0, count=9), 3))
-    wrong = verified(out, "KQvKR", pool, scratch=scratch)
+    wrong = verified(out, "KQvKR", pool, room=0)
     assert wrong.fault is not None
     assert timeless(wrong) == timeless(verified(out, "KQvKR", pool))
-    assert not list(scratch.iterdir())
 
 
 @pytest.mark.slow
