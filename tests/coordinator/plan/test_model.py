@@ -179,7 +179,7 @@ def test_a_machine_that_is_too_small_for_seven_men_keeps_sets_on_disk() -> None:
     each = zip(small.passes, large.passes, strict=True)
     longer = [on_disk.seconds - held.seconds for on_disk, held in each]
     assert moved < min(longer) < 1.1 * moved  # what a pass found is read again, too
-    assert max(longer) < 1.5 * moved
+    assert max(longer) < 1.7 * moved
 
 
 def test_small_nodes_that_share_seven_men_move_their_own_sets_and_copies() -> None:
