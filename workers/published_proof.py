@@ -9,6 +9,7 @@ from kingpair.workers.errors import DamagedTable
 from kingpair.workers.prove.proof_parts import PartialProof
 from kingpair.workers.prove.verdict import Verdict
 from kingpair.workers.prove.verify import verify
+from kingpair.workers.sets.memory import trim_heap
 from kingpair.workers.sets.threads import Threads
 from kingpair.workers.table.key import TableKey
 from kingpair.workers.table.proof_note import write_proof_note
@@ -17,6 +18,7 @@ from kingpair.workers.table.table_store import TableStore
 
 def verified(store: TableStore, key: TableKey, threads: Threads, room: int | None = None) -> float:
     """Proves a published table and returns the seconds.  Removes one that contradicts itself."""
+    trim_heap()  # painting leaves much
     verdict = verify(store.table(key), store.table, threads, room=room)
     _judge(store, key, verdict)
     return verdict.seconds
@@ -41,6 +43,7 @@ class PublishedProof:
         if self._proof is None:
             # Another worker has published the table: one of its name may be open from before.
             self._store.forget(self._key)
+            trim_heap()
             table = self._store.table(self._key)
             self._proof = PartialProof(table, self._store.table, self._threads, self._room)
         return self._proof

@@ -1,7 +1,7 @@
 """Reads one column of a record batch with a single read of the file, past Arrow's reader.
 
-Arrow's reader looks through the metadata of a batch again each time and reads through a map of the
-file, whose first touch of a page costs as much as to read the batch.  All batches of a file are
+Arrow's reader looks through the metadata of a batch again each time, and may read through a map of
+the file, whose first touch of a page costs as much as to read the batch.  All batches of a file are
 written alike: the metadata of each has at the same place where the buffers lie.
 
     batch    = marker | length of the metadata | metadata | body
@@ -29,9 +29,9 @@ _SIZE = struct.Struct("<q")
 
 
 class BatchReader:
-    """Reads the batches of a mapped file, which lie between `pieces`."""
+    """Reads the batches of a file, which lie between `pieces`.  Threads may share it."""
 
-    def __init__(self, file: pa.MemoryMappedFile, pieces: NDArray[np.int64]) -> None:
+    def __init__(self, file: pa.NativeFile, pieces: NDArray[np.int64]) -> None:
         self._file = file
         self._pieces = pieces
         self._codec = pa.Codec("zstd")

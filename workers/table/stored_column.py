@@ -4,6 +4,8 @@ A column decodes a *block* as a whole, which has a digest, or a *page* of it: th
 decodes together.  A page is a block, or in a dense table one code of 4,096 rows.
 """
 
+from copy import copy
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -30,14 +32,20 @@ class StoredColumn:
         field: int = 0,
         direct: BatchReader | None = None,
     ) -> None:
-        """`direct` reads batches of this field in less time, if the file is mapped."""
-        self.reader = reader
+        """`direct` reads batches of this field in less time."""
+        self.reader, self._lock = reader, Lock()
         self._field, self._direct = field, direct
         self.dtype: np.dtype[Any] = np.dtype(reader.schema.field(0).type.to_pandas_dtype())
         self._rows = table_index(material).rows
         self.blocks = -(-self._rows // BLOCK)
         self.blocks_of_batch = -(-self.blocks // max(reader.num_record_batches, 1))
         self._last: tuple[int, Values] | None = None
+
+    def another(self) -> "StoredColumn":
+        """Returns the same column for another thread."""
+        other = copy(self)
+        other._last = None
+        return other
 
     def block(self, block: int) -> Values:
         batch, place = divmod(block, self.blocks_of_batch)
@@ -55,7 +63,8 @@ class StoredColumn:
             return self._last[1]
         values = self._read_directly(batch)
         if values is None:
-            array = self.reader.get_batch(batch).column(0)
+            with self._lock:
+                array = self.reader.get_batch(batch).column(0)
             array.validate()
             values = array.to_numpy()
         if self.blocks_of_batch > 1:
