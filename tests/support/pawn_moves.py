@@ -90,7 +90,7 @@ class Arcs(NamedTuple):
         both = target.astype(np.int64)
         both <<= 32
         both |= np.concatenate([np.empty(0, np.int32), *sources])
-        both.sort()
+        both.sort(kind="stable")  # each man's moves come in order: a sixth of the time
         return cls(both.astype(np.int32), starts)
 
     def into(self, nodes: Ints) -> Ints:
