@@ -123,9 +123,9 @@ class Tablebase:
 
     # ---- one position ----
 
-    def probe(self, source: PositionSource, metric: Metric = Metric.DTC) -> Answer:
+    def probe(self, source: PositionSource, metric: str = Metric.DTC) -> Answer:
         """The value of a position; raises MissingTableError if no table has it."""
-        return self._answer(self._reader.address(source), metric, alone=True)
+        return self._answer(self._reader.address(source), Metric(metric), alone=True)
 
     def probe_wdl(self, source: PositionSource) -> int:
         """1, 0 or -1, by the first metric that has a table, else by a Syzygy file."""
@@ -255,9 +255,9 @@ class Tablebase:
 
     # ---- many positions ----
 
-    def probe_batch(self, fens: Sequence[str], metric: Metric = Metric.DTC) -> Answers:
+    def probe_batch(self, fens: Sequence[str], metric: str = Metric.DTC) -> Answers:
         """The values of many FENs.  An error about an impossible position names its number."""
-        fens = list(fens)
+        fens, metric = list(fens), Metric(metric)
         columns = self._reader.read(fens)
         rows, refused = columns.at, columns.status != GOOD
         known = ~refused
