@@ -19,7 +19,13 @@ from kingpair.api.answers.inferred import inferred
 from kingpair.api.answers.zeroing import DRAW, MATED, Plies, counted, exactly, plies, plies_by_moves
 from kingpair.workers.ask.answer import Answer
 from kingpair.workers.ask.play import LineMove
-from kingpair.workers.ask.position_report import LOST, MoveFacts, PositionFacts, PositionReport
+from kingpair.workers.ask.position_report import (
+    LOST,
+    MoveFacts,
+    PositionFacts,
+    PositionReport,
+    report_position,
+)
 from kingpair.workers.ask.probe import Tablebase
 from kingpair.workers.game.chess.position import Colour, Position
 from kingpair.workers.game.metric import Metric
@@ -140,6 +146,8 @@ def mainline(tablebase: Tablebase, best: BestMoves, position: Position, phases: 
     `dtz` is never null here: where no table decides it, it counts to the next zeroing move of this
     line, and `precise_dtz` is null.
     """
+    if tablebase.get_syzygy(position) is not None:
+        return _mainline_of_files(tablebase, position, phases)
     metric = metric_of(tablebase, position)
     answer = tablebase.probe(position, metric)
     steps: list[LineMove] = []
@@ -155,11 +163,32 @@ def mainline(tablebase: Tablebase, best: BestMoves, position: Position, phases: 
     ]
     return {
         **_dtz(ways[0]),
-        "winner": _winner(places[-1], answer),
+        "winner": _winner(places[-1]),
         "mainline": [
             {"uci": step.option.uci, "san": step.option.san, **_dtz(way)}
             for step, way in zip(steps, ways[1:], strict=True)
         ],
+    }
+
+
+def _mainline_of_files(tablebase: Tablebase, position: Position, phases: Known) -> Json:
+    """The first move of the answer of each position in turn, as long as its distance is known."""
+    found = report_position(tablebase, position)
+    first = answer = standard(found, phases)
+    steps: list[Json] = []
+    while answer["dtz"] and answer["moves"] and found.here.position.half_moves < CLAIM:
+        best = answer["moves"][0]
+        if best["dtz"] is None:
+            break
+        steps.append({field: best[field] for field in ("uci", "san", "dtz", "precise_dtz")})
+        (place,) = (r.after.position for r in found.replies if r.uci == best["uci"])
+        found = report_position(tablebase, place)
+        answer = standard(found, phases)
+    return {
+        "dtz": first["dtz"],
+        "precise_dtz": first["precise_dtz"],
+        "winner": _winner(found.here.position),
+        "mainline": steps,
     }
 
 
@@ -198,8 +227,8 @@ def metric_of(tablebase: Tablebase, position: Position) -> Metric:
     return Metric.DTM if wanted[0] is None and wanted[1] is not None else Metric.DTC
 
 
-def _winner(last: Position, answer: Answer) -> str | None:
+def _winner(last: Position) -> str | None:
     """The side that mates; None if a claim of a draw ends the line before that."""
-    if answer.wdl == 0 or not is_checkmate(last):
+    if not is_checkmate(last):
         return None
     return "w" if last.turn is Colour.BLACK else "b"

@@ -65,7 +65,8 @@ def probed_alone(tablebase: Tablebase, position: Position, metric: Metric) -> Js
     Raises MissingTableError if neither a table nor a Syzygy file has the position.
     """
     if tablebase.get_syzygy(position) is None:
-        tablebase.probe(position, metric)
+        with syzygy.missing_files_named(tablebase, position):
+            tablebase.probe(position, metric)
     found = report_position(tablebase, position)
     return probed(tablebase, found, metric, LaterPhases(tablebase).of)
 
@@ -80,7 +81,8 @@ def _missing(tablebase: Tablebase, here: PositionFacts, metric: Metric) -> str |
     if here.by(metric) is not None:
         return None
     try:
-        tablebase.probe(here.position, metric)
+        with syzygy.missing_files_named(tablebase, here.position):
+            tablebase.probe(here.position, metric)
     except MissingTableError as error:
         return str(error)
     return None

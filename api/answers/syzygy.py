@@ -5,12 +5,14 @@ capture or a pawn move.  It knows no moves to mate or to a conversion, so `moves
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kingpair.api.answers.fifty import NEGATED, ORDER, Category, LaterPhases, categories
 from kingpair.api.text import columns, count
 from kingpair.workers.ask.position_report import MoveFacts, PositionFacts, report_position
 from kingpair.workers.ask.probe import Tablebase
+from kingpair.workers.errors import MissingTableError
 from kingpair.workers.game.chess.position import Colour, Position, material_of
 from kingpair.workers.game.rules import fen
 
@@ -54,6 +56,19 @@ def probed_by_file(tablebase: Tablebase, position: Position) -> SyzygyReport | N
         return None
     own, after = categories(found, LaterPhases(tablebase).of)
     return SyzygyReport(position, found.here.syzygy, own, ranked(found.replies, after))
+
+
+@contextmanager
+def missing_files_named(tablebase: Tablebase, position: Position) -> Iterator[None]:
+    """Replaces the error that a position has no table by one that names the Syzygy file that it
+    lacks, where such files are at hand.
+    """
+    try:
+        yield
+    except MissingTableError:
+        if tablebase.syzygy is not None and tablebase.get_wdl(position) is None:
+            tablebase.syzygy.probe(position)
+        raise
 
 
 def ranked(replies: list[MoveFacts], after: list[Category]) -> list[SyzygyMove]:

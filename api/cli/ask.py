@@ -65,7 +65,8 @@ def _probe_text(tablebase: "Tablebase", position: "Position", metric: Metric) ->
 
     if (by_file := syzygy.probed_by_file(tablebase, position)) is not None:
         return syzygy.probe_text(by_file)
-    return position_text.probe_text(position_text.probed(tablebase, position, metric))
+    with syzygy.missing_files_named(tablebase, position):
+        return position_text.probe_text(position_text.probed(tablebase, position, metric))
 
 
 def line(
@@ -204,7 +205,7 @@ def verify(
     against the values.  A wrong value is printed with its FEN; the exit code is then 4.
 
     With --syzygy, compares each value of the Syzygy files of a directory, of all or of the named
-    materials, with our tables of the metric dtz, and prints the first position that differs.
+    materials, with our tables of the metric dtz.  Prints the first position that differs.
 
     \b
     Examples:

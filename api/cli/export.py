@@ -71,8 +71,7 @@ def export(
       kingpair export KQvKR KRvKR --syzygy syzygy
       kingpair export --men 4 --pawnless --syzygy syzygy
     """
-    if (parquet is None) == (syzygy is None):
-        raise typer.BadParameter("use one of them", param_hint="--parquet, --syzygy")
+    _check_options(context)
     if syzygy is not None:
         chosen = arguments.materials_of(materials or (), men, pawnless)
         settings = arguments.settings(context, tables=tables, threads=threads)
@@ -83,6 +82,30 @@ def export(
     selection = selection_of(wdl, cursed_depth(metric, depth) if cursed else depth, to_move)
     with studied(context, material, tables, metric, threads) as (table, pool):
         _export_parquet(table, pool, parquet, selection, with_fen, as_json)
+
+
+_OF_PARQUET = {
+    "with_fen": "--fen",
+    "wdl": "--wdl",
+    "depth": "--depth",
+    "cursed": "--cursed",
+    "to_move": "--to-move",
+}
+_OF_SYZYGY = {"force": "--force", "men": "--men", "pawnless": "--pawnless"}
+
+
+def _check_options(context: typer.Context) -> None:
+    """Refuses options of both formats, or of the one that is not written."""
+    given = {name for name, value in context.params.items() if value not in (None, False)}
+    if ("parquet" in given) == ("syzygy" in given):
+        raise typer.BadParameter("use one of them", param_hint="--parquet, --syzygy")
+    others, reason = (
+        (_OF_PARQUET, "takes --parquet; a Syzygy file has all positions")
+        if "syzygy" in given
+        else (_OF_SYZYGY, "takes --syzygy; --parquet takes one material")
+    )
+    if wrong := [option for name, option in others.items() if name in given]:
+        raise typer.BadParameter(reason, param_hint=wrong[0])
 
 
 def _only(materials: list[str] | None) -> list[str]:

@@ -1,6 +1,7 @@
 """Verifies Syzygy files against our tables, and prints a line for each when it is done."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,30 +13,36 @@ from kingpair.api.text import count
 from kingpair.workers.ask.probe import Tablebase
 from kingpair.workers.errors import DamagedTable, ForeignTable, KingpairError, MissingTableError
 from kingpair.workers.game.chess.material import Material
-from kingpair.workers.study.syzygy_compare import ComparedFile, damaged_or_compared
+from kingpair.workers.study.syzygy_compare import ComparedFile, compared_or_refused
 from kingpair.workers.syzygy.file import MEN_MAX, files_in, material_of_file
 
-Outcome = ComparedFile | DamagedTable | ForeignTable
+Outcome = ComparedFile | DamagedTable | ForeignTable | MissingTableError
 
 
 def verify(
     tablebase: Tablebase, names: Sequence[str], directory: Path, threads: int, as_json: bool
 ) -> None:
-    """Raises DamagedTable after the last file if one differs or cannot be read: the output says
-    which and how.
+    """Raises DamagedTable after the last file if one differs or cannot be read, else
+    MissingTableError if a table is missing for one: the output says which and how.
     """
     entries = []
     with ThreadPoolExecutor(threads) as pool:
         for path in chosen(names, directory):
-            found = damaged_or_compared(tablebase.table, path, pool)
+            found = compared_or_refused(tablebase.table, path, pool)
             problem = _problem(path, found)
             entries.append(_entry(path, found, problem))
             if not as_json:
-                typer.echo(problem or f"{path.name}: sound, {_compared(found)}")
+                typer.echo(_line(path, found, problem))
     if as_json:
         typer.echo(json.dumps(entries, indent=2))
-    if wrong := sum(not each["sound"] for each in entries):
+    verdicts = Counter(each["sound"] for each in entries)
+    if wrong := verdicts[False]:
         raise DamagedTable(f"wrong Syzygy files in {directory}: {wrong} of {len(entries)}")
+    if left := verdicts[None]:
+        raise MissingTableError(
+            f"Syzygy files in {directory} not compared, for tables are missing: "
+            f"{left} of {len(entries)}"
+        )
 
 
 def chosen(names: Sequence[str], directory: Path) -> list[Path]:
@@ -51,12 +58,16 @@ def chosen(names: Sequence[str], directory: Path) -> list[Path]:
     return kept
 
 
-def _compared(found: Outcome) -> str:
+def _line(path: Path, found: Outcome, problem: KingpairError | None) -> str:
+    if isinstance(found, MissingTableError):
+        return f"{path.name}: not compared, {found}"
+    if problem is not None:
+        return str(problem)
     assert isinstance(found, ComparedFile)
-    return f"{count(found.compared, 'value')} compared"
+    return f"{path.name}: sound, {count(found.compared, 'value')} compared"
 
 
-def _problem(path: Path, found: Outcome) -> DamagedTable | ForeignTable | None:
+def _problem(path: Path, found: Outcome) -> KingpairError | None:
     if not isinstance(found, ComparedFile):
         return found
     if found.first is None:
@@ -71,7 +82,7 @@ def _entry(path: Path, found: Outcome, problem: KingpairError | None) -> dict[st
     return {
         "path": str(path),
         "material": str(material_of_file(path)),
-        "sound": problem is None,
+        "sound": None if isinstance(found, MissingTableError) else problem is None,
         "problem": None if problem is None else str(problem),
         "compared": None if numbers is None else numbers.compared,
         "differences": None if numbers is None else numbers.differences,

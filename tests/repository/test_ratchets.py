@@ -68,7 +68,7 @@ RETIRED = {
 }
 """Names of classes that were replaced by plain ones."""
 
-UNUSED = {"get_wdl", "is_stalemate", "parse_uci", "position_of"}
+UNUSED = {"is_stalemate", "parse_uci", "position_of"}
 """Functions that the product does not call: the Python interface, and rules for the tests."""
 TWIN = "workers/solve/reference"
 """The slow twin defines what the kernels compute; the tests use all of it."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kingpair.workers import _kernels
-from kingpair.workers.errors import DamagedTable, ForeignTable
+from kingpair.workers.errors import DamagedTable, ForeignTable, MissingTableError
 from kingpair.workers.game.chess.position import EMPTY, Colour, Position
 from kingpair.workers.game.rules import fen
 from kingpair.workers.study.syzygy_export import OpenTable, columns_from, has_right_checksum
@@ -146,11 +146,11 @@ def _parts(file: SyzygyFile, columns: ResultColumns) -> Iterator[_ComparedPart]:
             yield _ComparedPart(file, table, side, source)
 
 
-def damaged_or_compared(
+def compared_or_refused(
     open_table: OpenTable, path: Path, pool: Executor
-) -> ComparedFile | DamagedTable | ForeignTable:
-    """Compares a file; returns the error if it cannot be read."""
+) -> ComparedFile | DamagedTable | ForeignTable | MissingTableError:
+    """Compares a file; returns the error if it cannot be read, or if a table is missing."""
     try:
         return compare(open_table, path, pool)
-    except (DamagedTable, ForeignTable) as error:
+    except (DamagedTable, ForeignTable, MissingTableError) as error:
         return error

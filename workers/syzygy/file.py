@@ -5,6 +5,7 @@ that is truncated, altered or of another material is refused with one line, and 
 it is read.
 """
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -189,6 +190,10 @@ class SyzygyFile:
 
 def files_in(directory: Path) -> dict[str, Path]:
     """The Syzygy files of a directory by name."""
-    endings = {kind.value for kind in FileKind}
-    found = (path for path in sorted(directory.iterdir()) if path.suffix in endings)
-    return {path.name: path for path in found if material_of_file(path) is not None}
+    endings = tuple(kind.value for kind in FileKind)
+    with os.scandir(directory) as entries:
+        names = sorted(
+            each.name for each in entries if each.name.endswith(endings) and each.is_file()
+        )
+    paths = (directory / name for name in names)
+    return {path.name: path for path in paths if material_of_file(path) is not None}

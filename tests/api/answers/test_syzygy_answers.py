@@ -1,8 +1,10 @@
 """Facts about answers by Syzygy files, from the command and from the service."""
 
 import json
+import shutil
 from pathlib import Path
 
+import chess
 import pytest
 from services import client_with, got
 from syzygy_files import GOLDEN
@@ -47,6 +49,43 @@ def test_the_best_move_comes_first(tmp_path: Path) -> None:
     assert own["options"][0]["uci"] == found["moves"][0]["uci"]
 
 
+@pytest.mark.parametrize("fen", [WINNER, LOSER.format(0), "8/8/8/8/8/1k6/2p5/K7 b - - 0 1"])
+def test_the_mainline_by_files_ends_in_mate(tmp_path: Path, fen: str) -> None:
+    with client_with(Settings(tables=tmp_path, syzygy=GOLDEN)) as client:
+        found = got(client, "/standard/mainline", fen=fen)
+        known = got(client, "/standard", fen=fen)
+    assert (found["dtz"], found["winner"]) == (known["dtz"], "b")
+    board = chess.Board(fen)
+    for step in found["mainline"]:
+        assert board.push_san(step["san"]).uci() == step["uci"]
+    assert board.is_checkmate()
+
+
+@pytest.mark.parametrize(("clock", "moves"), [(97, 3), (100, 0)])
+def test_the_mainline_by_files_ends_where_a_draw_can_be_claimed(
+    tmp_path: Path, clock: int, moves: int
+) -> None:
+    with client_with(Settings(tables=tmp_path, syzygy=GOLDEN)) as client:
+        found = got(client, "/standard/mainline", fen=LOSER.format(clock))
+    assert (found["winner"], len(found["mainline"])) == (None, moves)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    """A position needs the files of its captures, too."""
+    files, tables = tmp_path / "files", tmp_path / "tables"
+    for each in (files, tables):
+        each.mkdir()
+    shutil.copy(GOLDEN / "KRvKB.rtbw", files)
+    fen = "8/8/8/8/8/1k6/2b5/K1R5 w - - 0 1"
+    options = ["--tables", str(tables), "--syzygy", str(files)]
+    refused = kingpair("probe", fen, *options)
+    message = f"no KRvK.rtbw in {files}; fetch it, or build the table"
+    assert (refused.exit_code, refused.stderr) == (ExitCode.NO_TABLE, f"kingpair: {message}\n")
+    assert kingpair("probe", fen, *options, "--json").stderr == refused.stderr
+    with client_with(Settings(tables=tables, syzygy=files)) as client:
+        assert got(client, "/api/v1/probe", fen=fen)["missing"] == message
+
+
 def test_the_command_exports_syzygy_files(tmp_path: Path) -> None:
     tables, out = str(tmp_path / "tables"), tmp_path / "syzygy"
     assert kingpair("build", "KRvK", "--metric", "dtz", "--tables", tables).exit_code == 0
@@ -65,6 +104,10 @@ def test_the_command_exports_syzygy_files(tmp_path: Path) -> None:
 
 def test_an_export_has_one_kind_of_file(tmp_path: Path) -> None:
     assert "use one of them" in kingpair("export", "KRvK").stderr
+    for other, option in (("--syzygy", "--fen"), ("--parquet", "--force")):
+        refused = kingpair("export", "KRvK", other, str(tmp_path / "out"), option)
+        assert refused.exit_code == ExitCode.BAD_INPUT
+        assert f"invalid value for {option}: takes " in refused.stderr
 
 
 def test_the_command_verifies_syzygy_files(tmp_path: Path) -> None:
@@ -85,3 +128,19 @@ def test_the_command_verifies_syzygy_files(tmp_path: Path) -> None:
     refused = kingpair("verify", "KQvKR", *options)
     assert refused.exit_code != 0
     assert "no Syzygy files of KQvKR" in refused.stderr
+
+
+def test_files_whose_tables_are_missing_are_named_and_the_others_verified(tmp_path: Path) -> None:
+    tables = str(tmp_path / "tables")
+    assert kingpair("build", "KRvK", "--metric", "dtz", "--tables", tables).exit_code == 0
+    options = ["KRvK", "KRvKB", "--tables", tables, "--syzygy", str(GOLDEN)]
+    verified = kingpair("verify", *options)
+    assert verified.exit_code == ExitCode.NO_TABLE
+    lines = verified.stdout.splitlines()
+    assert [line.split(":")[1].split(",")[0] for line in lines] == [" sound"] * 2 + [
+        " not compared"
+    ] * 2
+    assert lines[2].startswith("KRvKB.rtbw: not compared, no dtz table of KRvKB in ")
+    assert verified.stderr.endswith("for tables are missing: 2 of 4\n")
+    found = json.loads(kingpair("verify", *options, "--json").stdout)
+    assert [each["sound"] for each in found] == [True, True, None, None]

@@ -1,5 +1,6 @@
 """Facts about Syzygy files of others: how they are laid out, and which are refused."""
 
+import os
 import random
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from syzygy_files import GOLDEN
 
 from kingpair.workers.errors import DamagedTable, ForeignTable
 from kingpair.workers.game.chess.material import Material
-from kingpair.workers.syzygy.file import SyzygyFile, material_of_file
+from kingpair.workers.syzygy.file import SyzygyFile, files_in, material_of_file
 from kingpair.workers.syzygy.layout import Cursor, coding_bytes, read_coding
 from kingpair.workers.syzygy.numbering import Order, groups_of, numbering, weights
 
@@ -44,6 +45,15 @@ def test_a_file_is_named_for_its_material() -> None:
     assert material_of_file(Path("KQRBNvKQ.rtbz")) == Material.parse("KQRBNvKQ", 7)
     assert material_of_file(Path("KRvKQ.rtbw")) is None  # the stronger side comes first
     assert material_of_file(Path("KQRBNPvKQ.rtbw")) is None  # eight men
+
+
+def test_only_files_are_listed(tmp_path: Path) -> None:
+    (tmp_path / "KQvK.rtbw").touch()
+    (tmp_path / "KRvK.rtbw").mkdir()
+    (tmp_path / "KBvK.rtbw").symlink_to("nowhere")
+    (tmp_path / "KNvK.rtbw").symlink_to("KQvK.rtbw")
+    os.mkfifo(tmp_path / "KPvK.rtbw")
+    assert list(files_in(tmp_path)) == ["KNvK.rtbw", "KQvK.rtbw"]
 
 
 def copied(path: Path, name: str, content: bytes) -> Path:
