@@ -5,14 +5,16 @@ out, so an export that was interrupted goes on where it stopped.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import NamedTuple
 
 import numpy as np
 
 from kingpair.workers import _kernels
-from kingpair.workers.errors import DamagedTable, ForeignTable
+from kingpair.workers.errors import Cancelled, DamagedTable, ForeignTable
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.store.atomic_file import atomic_file, made_directory
@@ -48,11 +50,11 @@ def export_syzygy(
     again: bool = False,
 ) -> Iterator[ExportedFile]:
     """Writes both files of each material; MissingTableError if one of its tables is missing."""
-    columns = columns_from(open_table)
-    with made_directory(directory), ThreadPoolExecutor(threads) as pool:
+    with made_directory(directory), interruptible_pool(threads) as (pool, pause):
+        columns = columns_from(open_table, pause)
         for material in materials:
             columns.keep(key.material for key in TableKey(material, Metric.DTZ).smaller())
-            writer = SyzygyWriter(material, columns, pool)
+            writer = SyzygyWriter(material, columns, pool, pause)
             for kind in FileKind:
                 path = directory / file_name(material, kind)
                 written = again or not is_sound(path)
@@ -60,6 +62,23 @@ def export_syzygy(
                     with atomic_file(path) as file:
                         file.write(writer.file(kind))
                 yield ExportedFile(material, path, path.stat().st_size, written)
+
+
+@contextmanager
+def interruptible_pool(threads: int) -> Iterator[tuple[Executor, Pause]]:
+    """Threads, and a pause that ends their work once the body fails: Ctrl-C need not wait."""
+    ended = Event()
+
+    def pause() -> None:
+        if ended.is_set():
+            raise Cancelled("interrupted")
+
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            yield pool, pause
+        except BaseException:
+            ended.set()
+            raise
 
 
 def beside(material: Material, kind: FileKind) -> str:

@@ -7,6 +7,7 @@ say both.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import product
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +38,8 @@ def no_pause() -> None:
 
 
 class ResultColumns:
-    """The columns of tables, whole in memory: each a side to move, by row.
+    """The columns of tables, whole in memory: each a side to move, by row.  Threads read one after
+    the other, so that none reads again what another reads.
 
     Plies that are bytes stay so, and the kernel finds results from them.  Of others results are
     kept, in half the memory, and plies only for the material of a file.  Mostly moves lead into one
@@ -48,6 +50,7 @@ class ResultColumns:
         self._open_table, self._pause = open_table, pause
         self._results: dict[tuple[Material, int], Results] = {}
         self._plies: dict[Material, tuple[Plies, ...]] = {}
+        self._lock = Lock()
 
     def are_plies(self, material: Material) -> bool:
         """Whether results are the bytes of plies."""
@@ -56,17 +59,19 @@ class ResultColumns:
     def results(self, material: Material, side: int) -> Results:
         if not material.letters:
             return NO_RESULTS
-        if (material, side) not in self._results:
-            self._results[material, side] = self._read_results(self._table(material), side)
-        return self._results[material, side]
+        with self._lock:
+            if (material, side) not in self._results:
+                self._results[material, side] = self._read_results(self._table(material), side)
+            return self._results[material, side]
 
     def plies(self, material: Material) -> tuple[Plies, ...]:
         """Plies of both sides, unless results are plies; results are found on the way."""
-        if material not in self._plies:
-            table = self._table(material)
-            sides = () if self.are_plies(material) else SIDES
-            self._plies[material] = tuple(self._read_plies(table, side) for side in sides)
-        return self._plies[material]
+        with self._lock:
+            if material not in self._plies:
+                table = self._table(material)
+                sides = () if self.are_plies(material) else SIDES
+                self._plies[material] = tuple(self._read_plies(table, side) for side in sides)
+            return self._plies[material]
 
     def keep(self, materials: Iterable[Material]) -> None:
         """Forgets all plies, and the results of other materials."""

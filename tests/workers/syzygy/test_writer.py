@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from threading import Barrier
 from typing import Any, cast
 
 import chess.syzygy
@@ -24,7 +25,12 @@ from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.chess.waves import closure
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.study.syzygy_compare import compare
-from kingpair.workers.study.syzygy_export import columns_from, export_syzygy, is_sound
+from kingpair.workers.study.syzygy_export import (
+    columns_from,
+    export_syzygy,
+    interruptible_pool,
+    is_sound,
+)
 from kingpair.workers.syzygy.arrangement import arrangements
 from kingpair.workers.syzygy.coding import FREE
 from kingpair.workers.syzygy.distance import distance_of
@@ -162,6 +168,37 @@ def test_an_interrupted_export_leaves_no_part_of_a_file(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         list(export_syzygy(interrupted, [Material.parse("KRvK")], tmp_path, 2))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_threads_of_an_interrupted_export_end() -> None:
+    def work(pause: Pause) -> None:
+        while True:
+            pause()
+
+    with suppress(KeyboardInterrupt), interruptible_pool(2) as (pool, pause):
+        found = [pool.submit(work, pause) for _ in range(5)]
+        raise KeyboardInterrupt
+    assert all(isinstance(each.exception(), Cancelled) for each in found)
+
+
+def test_threads_read_each_column_once(ours: Path) -> None:
+    read: list[Material] = []
+
+    with open_tablebase(ours) as tablebase, ThreadPoolExecutor(4) as pool:
+
+        def opened(material: Material) -> Table:
+            read.append(material)
+            return tablebase.table(material, Metric.DTZ)
+
+        columns, begin = ResultColumns(opened), Barrier(4)
+
+        def results(_: int) -> object:
+            begin.wait()
+            return columns.results(Material.parse("KQvKQ"), 0)
+
+        first, *others = pool.map(results, range(4))
+    assert all(each is first for each in others)
+    assert len(read) == 1
 
 
 def test_without_the_tables_nothing_is_written(ours: Path, tmp_path: Path) -> None:
