@@ -2,7 +2,7 @@
 zugzwangs, samples of it, and the report that has it all.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -15,7 +15,7 @@ from kingpair.workers.index.material_index import table_index
 from kingpair.workers.number_types import Slot
 from kingpair.workers.study.longest import LongestCollection, LongestDistance
 from kingpair.workers.study.position_filter import TablePosition
-from kingpair.workers.study.report import Report, ResultCounts, result_counts
+from kingpair.workers.study.report import Report, ResultCounts, cursed_counts, result_counts
 from kingpair.workers.study.zugzwang import MutualZugzwang, ZugzwangCensus, ZugzwangResult
 from kingpair.workers.table.format import COLUMNS
 from kingpair.workers.table.pass_times import PassTime, by_level
@@ -196,10 +196,18 @@ def _took(seconds: float) -> str:
 
 def _shares_rows(report: Report) -> Iterator[tuple[str, ...]]:
     by_side = result_counts(report.counts)
+    cursed = result_counts(cursed_counts(report.counts))
+    heeds_clock = Metric(report.metric).exits_carry_class
+
+    def row(name: str, word: str, of: Mapping[str, ResultCounts]) -> tuple[str, ...]:
+        cells = ((getattr(of[side], name), whole.legal) for side, whole in by_side.items())
+        return word, *(text for part, all_ in cells for text in (f"{part:,}", percent(part, all_)))
+
     yield "", *_spaced([MOVERS["white"], MOVERS["black"], "either"])
     for name, word in (("white", "White wins"), ("black", "Black wins"), ("drawn", "drawn")):
-        cells = ((getattr(side, name), side.legal) for side in by_side.values())
-        yield word, *(text for part, whole in cells for text in (f"{part:,}", percent(part, whole)))
+        yield row(name, word, by_side)
+        if heeds_clock and getattr(cursed["both"], name):
+            yield row(name, "  of these cursed", cursed)
     yield "legal", *_spaced(f"{side.legal:,}" for side in by_side.values())
     rows = table_index(report.material).rows
     held = {"white": rows, "black": rows, "both": 2 * rows}

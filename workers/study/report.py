@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kingpair.workers.game.chess.material import Material
+from kingpair.workers.game.metric import CLOCK_LIMIT
 from kingpair.workers.game.outcome import Outcome
 from kingpair.workers.sets.threads import Threads
 from kingpair.workers.study import longest, zugzwang
@@ -66,6 +67,18 @@ def result_counts(counts: Counts) -> dict[str, ResultCounts]:
     white, black = (_shares(counts, name) for name in COLUMNS)
     both = ResultCounts(*(a + b for a, b in zip(white, black, strict=True)))
     return {"white": white, "black": black, "both": both}
+
+
+def cursed_counts(counts: Counts) -> Counts:
+    """The counts of wins and losses that the 50-move rule draws, of a table that counts plies."""
+
+    def beyond(plies: dict[str, int]) -> dict[str, int]:
+        return {each: number for each, number in plies.items() if int(each) > CLOCK_LIMIT}
+
+    return {
+        name: {**{of: beyond(counts[name][of]) for of in (Outcome.WIN, Outcome.LOSS)}, "draw": 0}
+        for name in COLUMNS
+    }
 
 
 def _shares(counts: Counts, to_move: str) -> ResultCounts:

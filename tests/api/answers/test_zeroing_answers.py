@@ -10,14 +10,19 @@ from terminal import kingpair, said, told
 from kingpair.api.answers import lichess
 from kingpair.api.answers.best_moves import BestMoves
 from kingpair.api.answers.fifty import LaterPhases
+from kingpair.api.answers.studies import report_text
 from kingpair.workers.ask.play import best_line, rated_moves
 from kingpair.workers.ask.position_report import report_position
 from kingpair.workers.ask.probe import Tablebase, open_tablebase
 from kingpair.workers.game.chess.fen import parse_fen
+from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
+from kingpair.workers.sets.threads import Threads
+from kingpair.workers.study.report import report_of
 
 LONGEST = "8/8/8/8/Q7/5k2/8/K3r3 w - - {} 50"
 """KQvKR, White wins in 61 plies."""
+KQVKR = Material.parse("KQvKR")
 ZEROING = "--metric", "dtz"
 
 
@@ -92,6 +97,17 @@ def test_counts_name_five_results(directory: Path) -> None:
     words = ["won", "cursed wins", "drawn", "blessed losses", "lost", "legal", "illegal"]
     assert [line.split("  ")[0] for line in lines[3:10]] == words
     assert any(line.startswith("plies") for line in lines)
+
+
+def test_a_report_counts_the_wins_that_the_rule_draws(tablebase: Tablebase) -> None:
+    with Threads(1) as threads:
+        found = report_of(tablebase.table(KQVKR, Metric.DTZ), threads, 1)
+    assert not any("cursed" in line for line in report_text(found))
+    white = {**found.counts["white"], "win": {**found.counts["white"]["win"], "103": 7}}
+    longer = found._replace(counts={**found.counts, "white": white})
+    (line,) = (line for line in report_text(longer) if "cursed" in line)
+    assert line.split()[:4] == ["of", "these", "cursed", "7"]
+    assert line.split().count("0") == 1  # with Black to move
 
 
 def test_cursed_wins_are_asked_of_a_table_that_knows_them(directory: Path) -> None:
