@@ -62,7 +62,7 @@ def export(
     to_move, result, and moves, which is null for a draw.
 
     Syzygy files (.rtbw and .rtbz) are made of tables of the metric dtz.  Files that are there are
-    left alone, so that an interrupted export goes on.
+    left alone, unless they are damaged, so that an interrupted export goes on.
 
     \b
     Examples:

@@ -1,7 +1,7 @@
 """Exports tables as Syzygy files, a material after the other.
 
 A file gets its name when it is complete.  A material whose two files are there and sound is left
-out, so an export that was interrupted goes on where it stopped.
+out, so an export that was interrupted goes on where it stopped.  A damaged file is written again.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kingpair.workers import _kernels
-from kingpair.workers.errors import Cancelled, DamagedTable, ForeignTable
+from kingpair.workers.errors import Cancelled, DamagedTable
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.store.atomic_file import atomic_file, made_directory
@@ -124,10 +124,12 @@ def columns_from(open_table: OpenTable, pause: Pause = no_pause) -> ResultColumn
 
 
 def is_sound(path: Path) -> bool:
-    """Whether there is a Syzygy file whose header and checksum are right."""
+    """Whether there is a Syzygy file whose header and checksum are right; ForeignTable if there is
+    another file, which is not ours to replace.
+    """
     try:
         return has_right_checksum(SyzygyFile(path))
-    except (FileNotFoundError, DamagedTable, ForeignTable):
+    except (FileNotFoundError, DamagedTable):
         return False
 
 

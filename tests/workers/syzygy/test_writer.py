@@ -19,7 +19,13 @@ from syzygy_files import GOLDEN, by_oracle, by_ours, drawn
 
 from kingpair.workers import _kernels
 from kingpair.workers.ask.probe import open_tablebase
-from kingpair.workers.errors import Cancelled, CannotBuild, DamagedTable, MissingTableError
+from kingpair.workers.errors import (
+    Cancelled,
+    CannotBuild,
+    DamagedTable,
+    ForeignTable,
+    MissingTableError,
+)
 from kingpair.workers.game.chess.fen import parse_fen
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.chess.waves import closure
@@ -159,6 +165,14 @@ def test_an_export_goes_on_where_it_stopped(ours: Path, tmp_path: Path) -> None:
     assert exported(ours, tmp_path, "KRvK", "KQvK") == [False, True, True, True]
     assert (tmp_path / "KRvK.rtbz").read_bytes() == content
     assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_a_foreign_file_is_left_alone(ours: Path, tmp_path: Path) -> None:
+    (tmp_path / "KRvK.rtbz").write_bytes(content := (GOLDEN / "KRvK.rtbw").read_bytes())
+    with pytest.raises(ForeignTable, match=r"KRvK\.rtbz: not a Syzygy file of this kind"):
+        exported(ours, tmp_path, "KRvK")
+    assert (tmp_path / "KRvK.rtbz").read_bytes() == content
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["KRvK.rtbw", "KRvK.rtbz"]
 
 
 def test_an_interrupted_export_leaves_no_part_of_a_file(tmp_path: Path) -> None:
