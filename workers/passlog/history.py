@@ -77,7 +77,7 @@ class History:
         them in few large pieces.
         """
         for (log, first, last), chunks in self._entries:
-            log.bring([chunk for chunk, _ in chunks.of(wanted)], first, last)
+            log.bring(chunks.firsts_of(np.asarray(wanted)), first, last)
 
     def layers(
         self,
@@ -130,7 +130,7 @@ class History:
         these partitions in them.
         """
         for (log, first, last), chunks in self._entries:
-            for at, places in chunks.of(chunk):
+            for at, places in chunks.of(np.asarray(chunk)):
                 selected = [c for c in log.layer_chunks(at) if first <= c.depth <= last]
                 yield log, selected, places
 
@@ -143,31 +143,35 @@ class _Chunks:
 
     def __init__(self, log: LogFile) -> None:
         identity = json.loads(log.identity)
-        self._partitions: list[Partition] = identity["partitions"]
+        partitions = np.array(identity["partitions"], np.int16)
         self._together: int = identity["together"]
-        self._order = {p: i for i, p in enumerate(self._partitions)}
+        starts = range(0, len(partitions), self._together)
+        self._chunks = [partitions[at : at + self._together] for at in starts]
+        # The last place is that of all partitions that the worker does not have.
+        self._order = np.full(2 + partitions.max(initial=-1), -1)
+        self._order[partitions] = np.arange(len(partitions))
 
     def with_any(self, wanted: Collection[int]) -> Iterator[NDArray[np.int16]]:
         """Yields the partitions of each chunk that has any of some."""
-        for at in range(0, len(self._partitions), self._together):
-            chunk = self._partitions[at : at + self._together]
-            if any(pair in wanted for pair in chunk):
-                yield np.array(chunk, np.int16)
+        for chunk in self._chunks:
+            if any(pair in wanted for pair in chunk.tolist()):
+                yield chunk
+
+    def firsts_of(self, wanted: NDArray[np.integer[Any]]) -> list[int]:
+        """The first partitions of the chunks that have any of these."""
+        order = self._order_of(wanted)
+        return [int(self._chunks[chunk][0]) for chunk in self._numbers(order)]
 
     def of(
-        self, wanted: Sequence[int] | NDArray[np.int16]
+        self, wanted: NDArray[np.integer[Any]]
     ) -> Iterator[tuple[Partition, dict[Partition, int]]]:
         """Yields the chunks that have any of these partitions: the first partition of the chunk,
         and the place in it of each partition that is wanted.
         """
-
-        found: dict[Partition, dict[Partition, int]] = {}
-        for p in map(Partition, map(int, wanted)):
-            if p in self._order:
-                chunk, place = divmod(self._order[p], self._together)
-                first = self._partitions[chunk * self._together]
-                found.setdefault(first, {})[p] = place
-        yield from found.items()
+        for first, places in self.places_of(wanted):
+            held = places >= 0
+            partitions = map(Partition, wanted[held].tolist())
+            yield first, dict(zip(partitions, places[held].tolist(), strict=True))
 
     def places_of(
         self, wanted: NDArray[np.integer[Any]]
@@ -175,9 +179,21 @@ class _Chunks:
         """Yields the same chunks: the first partition of the chunk, and for each partition that is
         wanted its place in it, or -1.
         """
-        order = np.array([self._order.get(p, -1) for p in wanted.tolist()])
+        order = self._order_of(wanted)
         chunks, places = np.divmod(order, self._together)
-        # A set, because np.unique imports masked arrays, at the cost of a small build.
-        for chunk in sorted({*chunks[order >= 0].tolist()}):
-            first = self._partitions[chunk * self._together]
+        for chunk in self._numbers(order):
+            first = Partition(int(self._chunks[chunk][0]))
             yield first, np.where(chunks == chunk, places, -1).astype(np.int16)
+
+    def _order_of(self, wanted: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
+        """The place of each partition among all of the worker, or -1."""
+        found: NDArray[np.intp] = self._order[np.minimum(wanted, len(self._order) - 1)]
+        return found
+
+    def _numbers(self, order: NDArray[np.intp]) -> list[int]:
+        """The chunks that hold partitions of these places."""
+        # Not np.unique, which imports masked arrays, at the cost of a small build.
+        held = np.zeros(len(self._chunks), np.bool_)
+        held[order[order >= 0] // self._together] = True
+        numbers: list[int] = np.flatnonzero(held).tolist()
+        return numbers
