@@ -18,6 +18,7 @@ from kingpair.workers.number_types import Side
 from kingpair.workers.sets.recycled import recycled
 from kingpair.workers.sets.threads import Threads
 from kingpair.workers.table.format import BLOCK, Table
+from kingpair.workers.table.row_reader import READ_TOGETHER
 from kingpair.workers.table.value import DRAW, Values, loss_in, win_in
 
 KEPT_BYTES = 192 << 20
@@ -163,9 +164,11 @@ class ColumnChunks:
     def _read_rows(self, name: ColumnName, rows: range, out: Values) -> None:
         number, side = name[:2]
         with self._readers[number].lend() as reader:
-            for block in range(rows.start // BLOCK, -(-rows.stop // BLOCK)):
-                at = max(block * BLOCK, rows.start)
-                values = reader.block(block, side)[at - block * BLOCK : rows.stop - block * BLOCK]
+            stop = -(-rows.stop // BLOCK)
+            for block in range(rows.start // BLOCK, stop, READ_TOGETHER):
+                at, end = max(block * BLOCK, rows.start), min(block + READ_TOGETHER, stop)
+                blocks = reader.blocks_from(block, end, side)
+                values = blocks[at - block * BLOCK : rows.stop - block * BLOCK]
                 self._sources[number].write(values, out[at - rows.start :][: len(values)])
 
 

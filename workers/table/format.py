@@ -82,6 +82,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from kingpair.workers.errors import BadMaterial, DamagedTable, ForeignTable
@@ -96,6 +97,7 @@ from kingpair.workers.table.row_reader import BLOCK as BLOCK
 from kingpair.workers.table.row_reader import COLUMNS as COLUMNS
 from kingpair.workers.table.row_reader import RowReader
 from kingpair.workers.table.seal import (
+    DIGITS,
     FooterMetadata,
     block_digest,
     contents_digest,
@@ -306,10 +308,28 @@ class Table(RowReader):
             values = self._columns[column].block(block)
         except _UNREADABLE as error:
             raise self._damaged(block, column) from error
-        at = 16 * (2 * block + column)
-        if block_digest(values) != self._footer.blocks[at : at + 16]:
-            raise self._damaged(block, column)
+        self._check_block(values, block, column)
         return values
+
+    def blocks_from(self, first: int, stop: int, column: int) -> Values:
+        """The values of consecutive blocks, each checked against its digest."""
+        if stop - first == 1:
+            return self.block(first, column)
+        if column not in self.stored:
+            self.require_whole()
+        try:
+            values = self._columns[column].blocks_from(first, stop)
+        except _UNREADABLE:
+            return np.concatenate([self.block(block, column) for block in range(first, stop)])
+        for block in range(first, stop):
+            at = (block - first) * BLOCK
+            self._check_block(values[at : at + BLOCK], block, column)
+        return values
+
+    def _check_block(self, values: Values, block: int, column: int) -> None:
+        at = DIGITS * (2 * block + column)
+        if block_digest(values) != self._footer.blocks[at : at + DIGITS]:
+            raise self._damaged(block, column)
 
     def page(self, page: int, column: int, rows: int) -> Values:
         """At least so many of the first values of a page (stored_column.py)."""

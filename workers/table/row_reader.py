@@ -9,6 +9,7 @@ from kingpair.workers.number_types import Side
 from kingpair.workers.table.value import Values
 
 BLOCK = 65536
+READ_TOGETHER = 8  # blocks: more than that leave the processor's cache
 COLUMNS = ("white", "black")
 
 
@@ -25,6 +26,10 @@ class RowReader(ABC):
     def block(self, block: int, column: int) -> Values:
         """The values of a block, checked against its digest."""
 
+    @abstractmethod
+    def blocks_from(self, first: int, stop: int, column: int) -> Values:
+        """The values of consecutive blocks, which takes less time than one block after another."""
+
     def values(self, run: int, side: Side) -> Values:
         """The values of a run with `side` (0 stronger, 1 weaker) to move.  Without pawns the runs
         are the partitions.
@@ -37,7 +42,8 @@ class RowReader(ABC):
         slots = self.index.slots
         first, last = run * slots, (run + 1) * slots
         if slots >= BLOCK:
-            return [self.block(i, side) for i in range(first // BLOCK, last // BLOCK)]
+            blocks = self.blocks_from(first // BLOCK, last // BLOCK, side)
+            return [blocks[at : at + BLOCK] for at in range(0, slots, BLOCK)]
         start = first // BLOCK * BLOCK
         return [self._kept(first // BLOCK, side)[first - start : last - start]]
 
@@ -51,11 +57,20 @@ class RowReader(ABC):
 
     def copy_rows(self, first: int, out: Values, side: Side) -> None:
         """Writes the values of consecutive rows."""
-        for block in range(first // BLOCK, -(-(first + len(out)) // BLOCK)):
-            at = max(first - block * BLOCK, 0)
-            values = self._recent(block, side)[at : first + len(out) - block * BLOCK]
-            start = block * BLOCK + at - first
-            out[start : start + len(values)] = values
+        at, stop = first, first + len(out)
+        recent = self._recents[side]
+        if recent is not None and recent[0] == at // BLOCK:
+            values = recent[1][at % BLOCK : stop - recent[0] * BLOCK]
+            out[: len(values)] = values
+            at += len(values)
+        while at < stop:
+            block, end = at // BLOCK, min(-(-stop // BLOCK), at // BLOCK + READ_TOGETHER)
+            blocks = self.blocks_from(block, end, side)
+            values = blocks[at - block * BLOCK : stop - block * BLOCK]
+            out[at - first : at - first + len(values)] = values
+            at += len(values)
+            # A view would keep all of them in memory.
+            self._recents[side] = end - 1, blocks[(end - 1 - block) * BLOCK :].copy()
 
     def _kept(self, block: int, side: Side) -> Values:
         """A block that many runs share.  Without pawns each is decoded once."""

@@ -53,6 +53,16 @@ class StoredColumn:
         # A view would keep the whole batch in memory.
         return values.copy() if self.blocks_of_batch > 1 else values
 
+    def blocks_from(self, first: int, stop: int) -> Values:
+        """The values of consecutive blocks."""
+        if self._direct is not None and self.blocks_of_batch == 1:
+            last = min(BLOCK, self._rows - (stop - 1) * BLOCK)
+            batches = range(first, stop)
+            values = self._direct.values_of(batches, self._field, BLOCK, last, self.dtype)
+            if values is not None:
+                return values
+        return np.concatenate([self.block(block) for block in range(first, stop)])
+
     def page(self, page: int, rows: int) -> Values:
         """At least so many of the values of a page, from its first one on."""
         return self.block(page)

@@ -46,11 +46,27 @@ def test_it_reads_what_arrow_reads(tables: Path, tmp_path: Path, compact: bool) 
     table.close()
 
 
+def test_several_blocks_are_read_at_once(tables: Path) -> None:
+    table = Table(tables / "KQvKR.dtc.arrow")
+    assert table.blocks > 4
+    assert table.index.rows % BLOCK
+    for side in SIDES:
+        blocks = [table.block(block, side) for block in range(table.blocks)]
+        for first, stop in ((0, 1), (1, 4), (table.blocks - 3, table.blocks)):
+            found = table.blocks_from(first, stop, side)
+            assert np.array_equal(found, np.concatenate(blocks[first:stop]))
+    with pa.memory_map(str(table.path)) as file:
+        reader = BatchReader(file, pieces_of(table))
+        assert reader.values_of(range(3), 0, BLOCK, BLOCK - 1, table.dtype) is None
+    table.close()
+
+
 def test_a_flipped_byte_never_makes_another_value(tables: Path, tmp_path: Path) -> None:
     whole = Table(tables / "KQvKR.dtc.arrow")
     start, stop = pieces_of(whole)[2:4].tolist()
     data = whole.path.read_bytes()
     expected = [whole.block(1, side) for side in SIDES]
+    around = [whole.blocks_from(0, 3, side) for side in SIDES]
     assert len(expected[0]) == BLOCK
     path = tmp_path / whole.path.name
     path.write_bytes(data)
@@ -62,6 +78,8 @@ def test_a_flipped_byte_never_makes_another_value(tables: Path, tmp_path: Path) 
         for side in SIDES:
             with suppress(DamagedTable):
                 assert np.array_equal(table.block(1, side), expected[side])
+            with suppress(DamagedTable):
+                assert np.array_equal(table.blocks_from(0, 3, side), around[side])
         table.close()
         with path.open("r+b") as file:
             file.seek(at)
