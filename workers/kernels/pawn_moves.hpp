@@ -99,13 +99,18 @@ class StructureMoves {
                 pushes_.back().answer = std::make_unique<StructureMoves>(table, *push.answer, rules, group);
         }
         for (const Conversion& each : plan.conversions)
-            conversions_.push_back({each, {each.after, each.into, each.count, next, rules.conversion, last_}});
+            conversions_.push_back({each,
+                                    {each.after, each.into, each.count, next, rules.conversion, last_},
+                                    {each.after, each.into, each.count, next, rules.conversion, last_}});
         fill(table);
     }
 
     // The best key of each position of a strip; 0 where there is no move, or anything where there is no position.
-    Strip<Key> best(const uint8_t* squares, size_t number) const {
-        const Placed p(plan_.here, squares, last_);
+    Strip<Key> best(const uint8_t* squares, size_t number) {
+        return best(Placed(plan_.here, squares, last_), squares, number);
+    }
+
+    Strip<Key> best(const Placed& p, const uint8_t* squares, size_t number) {
         const size_t strip = place_of(squares, number);
         Strip<Key> best{};
         for (int i = 0; i < plan_.here.count; ++i) {
@@ -114,9 +119,9 @@ class StructureMoves {
             else if (i < 2) by_standing_king(i, strip, p, best);
             else by_standing_piece(i, strip, p, best);
         }
-        for (const auto& push : pushes_)
+        for (auto& push : pushes_)
             if (!(push.push.passed & p.occupied)) best = larger(best, keys_of_push(push, squares, number));
-        for (const auto& each : conversions_) convert(each.conversion, each.entered, squares, best);
+        for (auto& each : conversions_) convert(each, squares, best);
         return best;
     }
 
@@ -131,6 +136,7 @@ class StructureMoves {
     struct Converted {
         const Conversion& conversion;
         Entered<Key> entered;
+        KeysOfPlane<Key> taken;  // with the man of the lane taken
     };
 
     // Where the keys of a strip are. Of a group the strips of its squares follow each other, each with all squares of
@@ -144,12 +150,19 @@ class StructureMoves {
 
     // ---- the strips that kings and pieces enter ----
 
+    // Captures of a piece, or of the pawn on a square, by kings and pieces.
+    struct Captured {
+        Entered<Key> standing;  // by the lane
+        KeysOfPlane<Key> met;   // with the man of the lane where he meets the captive, or taken
+    };
+
     void fill(const IndexedTable& table) {
         const int next = 1 - plan_.mover;
-        const Entered<Key> quiet(plan_.here, &plan_.entered, 1, next, rules_.quiet, last_);
-        std::vector<Entered<Key>> captures;
+        Entered<Key> quiet(plan_.here, &plan_.entered, 1, next, rules_.quiet, last_);
+        std::vector<Captured> captures;
         for (const Capture& each : plan_.captures)
-            captures.emplace_back(each.after, &each.into, 1, next, rules_.conversion, last_);
+            captures.push_back({{each.after, &each.into, 1, next, rules_.conversion, last_},
+                                {each.after, &each.into, 1, next, rules_.conversion, last_}});
         for_each_strip(table, group_.pairs, [&](const uint8_t* squares, size_t number) {
             Key* here = keys_.get() + 64 * place_of(squares, number);
             store<Key>(here, quiet.strip(squares));
@@ -157,9 +170,9 @@ class StructureMoves {
         });
     }
 
-    void enter(const Capture& capture, const Entered<Key>& entered, const uint8_t* squares, Key* here) const {
+    void enter(const Capture& capture, Captured& captured, const uint8_t* squares, Key* here) const {
         if (capture.captive == last_) {
-            if (const Key key = entered.one(squares))
+            if (const Key key = captured.met.key(squares, 0))
                 for (int i = 0; i < last_; ++i)
                     if (moves(i)) here[squares[i]] = key;
             return;
@@ -168,14 +181,11 @@ class StructureMoves {
             capture.captive == NO_AXIS ? static_cast<uint8_t>(capture.square) : squares[capture.captive];
         for (int i = 0; i < last_; ++i)
             if (moves(i) && squares[i] == meet) {
-                store<Key>(here, entered.strip(squares));
+                store<Key>(here, captured.standing.strip(squares));
                 return;
             }
         if (!moves(last_)) return;
-        uint8_t met[AXES_MAX];
-        std::copy_n(squares, last_, met);
-        met[last_] = meet;
-        if (const Key key = entered.one(met)) here[meet] = key;
+        if (const Key key = captured.met.key(squares, meet)) here[meet] = key;
     }
 
     // ---- quiet moves ----
@@ -216,15 +226,15 @@ class StructureMoves {
 
     // ---- moves of pawns ----
 
-    Strip<Key> keys_of_push(const Pushed& pushed, const uint8_t* squares, size_t number) const {
+    Strip<Key> keys_of_push(Pushed& pushed, const uint8_t* squares, size_t number) {
         const Strip<Key> keys = pushed.entered.strip(squares) & lanes<Key>(~pushed.push.passed);
         return pushed.answer && any(keys) ? with_right(pushed, squares, number, keys) : keys;
     }
 
     // The keys of a double step with the right to capture en passant.
-    Strip<Key> with_right(const Pushed& pushed, const uint8_t* squares, size_t number, const Strip<Key>& keys) const {
+    Strip<Key> with_right(Pushed& pushed, const uint8_t* squares, size_t number, const Strip<Key>& keys) {
         Strip<Key> captures{};
-        for (const auto& each : pushed.captures) captures = larger(captures, each.strip(squares));
+        for (auto& each : pushed.captures) captures = larger(captures, each.strip(squares));
         const Strip<Key> changed = ~equal<Key>(captures, 0) & ~equal<Key>(keys, 0);
         if (!any(changed)) return keys;
         const Strip<Key> has_other = ~equal<Key>(pushed.answer->best(squares, number), 0);
@@ -232,9 +242,10 @@ class StructureMoves {
         return (keys_of<Key>(values_of(better), rules_.push) & changed) | (keys & ~changed);
     }
 
-    void convert(const Conversion& c, const Entered<Key>& entered, const uint8_t* squares, Strip<Key>& best) const {
+    void convert(Converted& converted, const uint8_t* squares, Strip<Key>& best) {
+        auto& [c, entered, taken] = converted;
         if (c.captive == last_) {
-            if (const Key key = entered.one(squares)) best = larger(best, all<Key>(key) & only<Key>(c.square));
+            if (const Key key = taken.key(squares, 0)) best = larger(best, all<Key>(key) & only<Key>(c.square));
         } else if (c.captive == NO_AXIS || squares[c.captive] == c.square) {
             best = larger(best, entered.strip(squares));
         }

@@ -1,83 +1,12 @@
-// The positions of a setup, a strip at a time: which are legal, and their values in a table.
+// The values and keys of the positions of a setup, a strip at a time, where a table keeps them.
 
 #pragma once
 
-#include <algorithm>
-
-#include "assertions.hpp"
 #include "pawn_keys.hpp"
+#include "pawn_strips.hpp"
 
 namespace kingpair::verify {
 namespace {
-
-constexpr uint64_t FILE_A = 0x0101010101010101, FILE_H = FILE_A << 7;
-
-// A square and those that a king there attacks.
-constexpr uint64_t near(int square) {
-    const uint64_t here = bit(square), rank = here | (here & ~FILE_A) >> 1 | (here & ~FILE_H) << 1;
-    return rank | rank << 8 | rank >> 8;
-}
-
-// The men of a setup in a strip: all stand but the man of the lane, if there is one.
-struct Placed {
-    uint8_t of[AXES_MAX + 1];
-    uint64_t occupied;
-    bool apart;  // no two men on a square, no kings that touch
-    int lane;
-
-    Placed(const Setup& setup, const uint8_t* squares, int lane_axis)
-        : of{}, occupied(setup.pawns.all()), apart(true), lane(setup.man_on(lane_axis)) {
-        for (int i = 0; i < setup.count; ++i) {
-            if (i == lane) continue;
-            of[i] = setup.axis[i] == NO_AXIS ? setup.promoted : squares[setup.axis[i]];
-            apart &= !(occupied >> of[i] & 1);
-            occupied |= bit(of[i]);
-        }
-        if (lane > 1 || lane == NO_LANE) apart &= !(near(of[0]) >> of[1] & 1);
-    }
-};
-
-// The squares that a piece attacks.
-inline uint64_t reached(const Board& b, Kind kind, int from, uint64_t occupied) {
-    uint64_t found = b.reach[static_cast<int>(kind)][from];
-    if (kind != Kind::knight)
-        for (uint64_t rest = occupied & found; rest; rest &= rest - 1) found &= ~b.behind[from][__builtin_ctzll(rest)];
-    return found;
-}
-
-// The lanes in which the king of a side is attacked; all or none if no man has the lane.
-inline uint64_t attacked(const Board& b, const Setup& setup, const Placed& p, int side) {
-    const int by = 1 - side;
-    if (p.lane == side) {
-        uint64_t found = setup.attacked[by];
-        for (int i = 2; i < setup.count; ++i)
-            if (setup.man[i].side == by) found |= reached(b, setup.man[i].kind, p.of[i], p.occupied);
-        return found;
-    }
-    const int king = p.of[side];
-    uint64_t found = setup.attacked[by] >> king & 1 ? ~uint64_t{0} : 0;
-    for (int i = 2; i < setup.count; ++i) {
-        if (setup.man[i].side != by) continue;
-        if (i == p.lane) {
-            found |= reached(b, setup.man[i].kind, king, p.occupied);
-        } else if (b.reach[static_cast<int>(setup.man[i].kind)][king] >> p.of[i] & 1) {
-            const uint64_t between = b.between[king][p.of[i]];
-            if (!(between & p.occupied)) found |= p.lane == NO_LANE ? ~uint64_t{0} : ~between;
-        }
-    }
-    return found;
-}
-
-// The lanes with a man apart from all others.
-inline uint64_t free_lanes(const Placed& p) {
-    if (!p.apart || p.lane == NO_LANE) return p.apart ? ~uint64_t{0} : 0;
-    return ~p.occupied & (p.lane < 2 ? ~near(p.of[1 - p.lane]) : ~uint64_t{0});
-}
-
-inline uint64_t legal(const Board& b, const Setup& setup, const Placed& p, int to_move) {
-    const uint64_t free = free_lanes(p);
-    return free ? free & ~attacked(b, setup, p, 1 - to_move) : 0;
-}
 
 // ---- values ----
 
@@ -87,7 +16,10 @@ class Reader {
   public:
     using Value = std::make_signed_t<Key>;
 
-    explicit Reader(const Location& location) : at_(location) {}
+    explicit Reader(const Location& location)
+        : at_(location),
+          count_(at_.table ? at_.table->men.count : 0),
+          last_(count_ && !at_.table->index.like_men() ? at_.man[count_ - 1] : NO_LANE) {}
 
     Value value(const uint8_t* squares) const {
         if (!at_.table) return 0;
@@ -97,20 +29,21 @@ class Reader {
         return frame.run[at_.table->index.of(turned, frame.diagonal)];
     }
 
-    // The values of all lanes; anything where a king of the lane touches the other one.
-    Strip<Key> strip(const Placed& p) const {
+    // The values of the lanes that are wanted; anything in others.
+    Strip<Key> strip(const Placed& p, uint64_t wanted) const {
         if (!at_.table) return Strip<Key>{};
-        if (p.lane < 2) return by_king(p);
+        if (p.lane < 2) return by_king(p, wanted);
         Frame frame = frame_of(p.of[0], p.of[1]);
+        if (p.lane == last_ && !frame.diagonal) return in_order(p, frame);
         uint8_t turned[MEN_MAX] = {};
         const int lane = turn_men(p, frame, turned);
         KINGPAIR_INVARIANT(lane >= 0, "the man of the lane is not taken");
         if (frame.diagonal && !at_.table->index.like_men()) choose_image(p, frame, turned, lane);
         const bool before = like(lane - 1), behind = like(lane);
         if (frame.diagonal || (before && (behind || like(lane - 2))) || (behind && like(lane + 1)))
-            return one_by_one(frame, turned, lane);
-        if (before || behind) return of_two(frame, turned, lane, before ? lane - 1 : lane + 1);
-        return of_one(frame, turned, lane);
+            return one_by_one(frame, turned, lane, wanted);
+        if (before || behind) return of_two(frame, turned, lane, before ? lane - 1 : lane + 1, wanted);
+        return of_one(frame, turned, lane, wanted);
     }
 
   private:
@@ -138,6 +71,13 @@ class Reader {
         const int flip = at_.swapped ? 56 : 0, half = stronger >> 2 & 1;
         const int mirror = at_.mirrored[half], turn = flip ^ (mirror ? 7 : 0);
         return frame(half, fixed_.pair[stronger ^ turn][weaker ^ turn], mirror | at_.swapped << 1, false);
+    }
+
+    // The man of the lane is the last one in the table, and no men are alike: the values lie side by side.
+    Strip<Key> in_order(const Placed& p, const Frame& frame) const {
+        size_t strip = 0;
+        for (int i = 0; i + 1 < count_; ++i) strip = strip << 6 | frame.turn[p.of[at_.man[i]]];
+        return verify::turned(frame.symmetry, reinterpret_cast<const Key*>(frame.run + 64 * strip));
     }
 
     // Where the men but that of the lane stand in the table; which man that is.
@@ -171,7 +111,7 @@ class Reader {
     }
 
     // Pawns fix the board, so all but the king of the lane is the same in each half of the board.
-    Strip<Key> by_fixed_king(const Placed& p) const {
+    Strip<Key> by_fixed_king(const Placed& p, uint64_t wanted) const {
         const bool lane_is_stronger = (p.lane == 0) != at_.swapped;
         const int other = p.of[1 - p.lane], flip = at_.swapped ? 56 : 0;
         const size_t slots = at_.table->slots();
@@ -185,68 +125,87 @@ class Reader {
             run[half] = static_cast<const Value*>(at_.values[half]) + at_.table->index.of(turned, false);
             turn[half] = flip ^ (mirror ? 7 : 0);
         }
-        Value found[64];
-        if (!lane_is_stronger) {
-            const int half = other >> 2 & 1;
-            const int16_t* const pairs = fixed_.pair[other ^ turn[half]];
-            for (int s = 0; s < 64; ++s) found[s] = run[half][place(pairs[s ^ turn[half]]) * slots];
-        } else {
-            for (int s = 0; s < 64; ++s) {
+        if (lane_is_stronger)
+            return gathered(wanted, [&](int s) {
                 const int half = s >> 2 & 1;
-                found[s] = run[half][place(fixed_.pair[s ^ turn[half]][other ^ turn[half]]) * slots];
-            }
+                return run[half][place(fixed_.pair[s ^ turn[half]][other ^ turn[half]]) * slots];
+            });
+        const int half = other >> 2 & 1, stronger = other ^ turn[half];
+        if (slots == 1 && stronger < SPREAD_KINGS) return spread(run[half], stronger, turn[half]);
+        const int16_t* const pairs = fixed_.pair[stronger];
+        return gathered(wanted, [&](int s) { return run[half][place(pairs[s ^ turn[half]]) * slots]; });
+    }
+
+    // Where there are no pieces, the values for a square of the stronger king lie side by side, without those of the
+    // squares next to him. Up to 64 values behind them are read too, which the last kings do not have.
+    static constexpr int SPREAD_KINGS = 62;
+    Strip<Key> spread(const Value* run, int stronger, int turn) const {
+        uint64_t gaps = near(stronger);
+        Value found[128];
+        const Value* from = run + fixed_.pair[stronger][__builtin_ctzll(~gaps)];
+        int to = 0;
+        while (true) {
+            std::memcpy(found + to, from, 64 * sizeof(Value));
+            if (!gaps) break;
+            const int gap = __builtin_ctzll(gaps), behind = gap + __builtin_ctzll(~(gaps >> gap));
+            from += gap - to;
+            to = behind;
+            gaps &= gaps + bit(gap);
         }
-        return load<Key>(found);
+        return verify::turned((turn & 7 ? 1 : 0) | (turn & 56 ? 2 : 0), reinterpret_cast<const Key*>(found));
     }
 
     // Of a pair of kings that touch (-1) anything is read.
     static size_t place(int pair) { return static_cast<size_t>(std::max(pair, 0)); }
 
-    Strip<Key> by_king(const Placed& p) const {
-        if (at_.table->has_pawns()) return by_fixed_king(p);
+    Strip<Key> by_king(const Placed& p, uint64_t wanted) const {
+        if (at_.table->has_pawns()) return by_fixed_king(p, wanted);
         uint8_t squares[AXES_MAX + 1];
         std::copy_n(p.of, AXES_MAX + 1, squares);
-        Value found[64];
-        const uint64_t touching = near(p.of[1 - p.lane]);
-        for (int s = 0; s < 64; ++s) {
+        return gathered(wanted & ~near(p.of[1 - p.lane]), [&](int s) {
             squares[p.lane] = static_cast<uint8_t>(s);
-            found[s] = touching >> s & 1 ? Value{0} : value(squares);
+            return value(squares);
+        });
+    }
+
+    // Reads the lanes that are wanted.
+    template <class Read>
+    static Strip<Key> gathered(uint64_t wanted, Read read) {
+        Value found[64] = {};
+        for (; wanted; wanted &= wanted - 1) {
+            const int s = __builtin_ctzll(wanted);
+            found[s] = read(s);
         }
         return load<Key>(found);
     }
 
-    Strip<Key> one_by_one(const Frame& frame, uint8_t* turned, int lane) const {
-        Value found[64];
-        for (int s = 0; s < 64; ++s) {
+    Strip<Key> one_by_one(const Frame& frame, uint8_t* turned, int lane, uint64_t wanted) const {
+        return gathered(wanted, [&](int s) {
             turned[lane] = frame.turn[s];
-            found[s] = frame.run[at_.table->index.of(turned, frame.diagonal)];
-        }
-        return load<Key>(found);
+            return frame.run[at_.table->index.of(turned, frame.diagonal)];
+        });
     }
 
     // The man of the lane is like one other man: the smaller square of both comes first.
-    Strip<Key> of_two(const Frame& frame, uint8_t* turned, int lane, int partner) const {
+    Strip<Key> of_two(const Frame& frame, uint8_t* turned, int lane, int partner, uint64_t wanted) const {
         const uint32_t other = turned[lane] = turned[partner];
         const int shift = 6 * (men().count - 1 - std::max(lane, partner));
         const uint32_t rest = at_.table->index.of(turned, false) & ~(uint32_t{0xFFF} << shift);
-        Value found[64];
-        for (int s = 0; s < 64; ++s) {
+        return gathered(wanted, [&](int s) {
             const uint32_t square = frame.turn[s], first = std::min(square, other), second = std::max(square, other);
-            found[s] = frame.run[rest | (first << 6 | second) << shift];
-        }
-        return load<Key>(found);
+            return frame.run[rest | (first << 6 | second) << shift];
+        });
     }
 
-    Strip<Key> of_one(const Frame& frame, const uint8_t* turned, int lane) const {
+    Strip<Key> of_one(const Frame& frame, const uint8_t* turned, int lane, uint64_t wanted) const {
         const Value* from = frame.run + at_.table->index.of(turned, false);
         const int shift = 6 * (men().count - 1 - lane);
         if (shift == 0) return verify::turned(frame.symmetry, reinterpret_cast<const Key*>(from));
-        Value found[64];
-        for (int s = 0; s < 64; ++s) found[s] = from[size_t{frame.turn[s]} << shift];
-        return load<Key>(found);
+        return gathered(wanted, [&](int s) { return from[size_t{frame.turn[s]} << shift]; });
     }
 
     const Location& at_;
+    int count_, last_;  // men of the table; the last one, if no two are alike
     const Board& board_ = board();
     const Kings& kings_ = kings();
     const FixedKings& fixed_ = fixed_kings();
@@ -259,18 +218,17 @@ template <class Key>
 class Entered {
   public:
     Entered(const Setup& after, const Location* into, int count, int to_move, Rule rule, int lane_axis)
-        : after_(after), to_move_(to_move), rule_(rule), lane_axis_(lane_axis) {
+        : after_(after), to_move_(to_move), rule_(rule), strips_(after, lane_axis, to_move) {
         for (int i = 0; i < count; ++i) readers_.emplace_back(into[i]);
     }
 
     // The best keys in a strip; 0 where a position is not legal.
-    Strip<Key> strip(const uint8_t* squares) const {
-        const Placed p(after_, squares, lane_axis_);
-        const uint64_t here = legal(board_, after_, p, to_move_);
+    Strip<Key> strip(const uint8_t* squares) {
+        const Placed& p = strips_.place(squares);
+        const uint64_t here = strips_.legal();
         if (!here) return Strip<Key>{};
-        Strip<Key> best{};
-        for (const auto& reader : readers_) best = larger(best, keys_of<Key>(reader.strip(p), rule_));
-        return best & lanes<Key>(here);
+        if (readers_.size() == 1) return keys_of<Key>(readers_[0].strip(p, here), rule_) & lanes<Key>(here);
+        return best_of_all(p, here);
     }
 
     // The best key of one position, whose squares are given for all axes.
@@ -283,12 +241,58 @@ class Entered {
     }
 
   private:
+    // Of several promotions the first one mostly wins at once: no key is larger.
+    Strip<Key> best_of_all(const Placed& p, uint64_t here) const {
+        Strip<Key> best{};
+        for (const auto& reader : readers_) {
+            best = larger(best, keys_of<Key>(reader.strip(p, here), rule_) & lanes<Key>(here));
+            here &= ~bits_of(equal<Key>(best, LARGEST));
+            if (!here) break;
+        }
+        return best;
+    }
+
+    static constexpr Key LARGEST = static_cast<Key>(~Key{0});
+
     const Setup& after_;
     int to_move_;
     Rule rule_;
-    int lane_axis_;
+    Strips strips_;
     std::vector<Reader<Key>> readers_;
     const Board& board_ = board();
+};
+
+// The keys of moves after which the man of the lane is taken, or stands on a square that is given: one in each strip.
+// Of a plane they are found together: by the square of the near man, or if he is taken by that of the man of the lane.
+template <class Key>
+class KeysOfPlane {
+  public:
+    KeysOfPlane(const Setup& after, const Location* into, int count, int to_move, Rule rule, int lane_axis)
+        : lane_axis_(lane_axis), along_(axis_along(after)), entered_(after, into, count, to_move, rule, along_) {}
+
+    // The key of a strip, given where the man of the lane stands if he is still there.
+    Key key(const uint8_t* squares, uint8_t lane) {
+        uint8_t placed[AXES_MAX];
+        std::copy_n(squares, lane_axis_, placed);
+        placed[lane_axis_] = lane;
+        if (along_ == NO_AXIS) return entered_.one(placed);
+        const size_t plane = plane_of(squares, lane_axis_) << 6 | (along_ == lane_axis_ ? 0 : lane);
+        if (plane != plane_) store<Key>(keys_, entered_.strip(placed));
+        plane_ = plane;
+        return keys_[placed[along_]];
+    }
+
+  private:
+    int axis_along(const Setup& after) const {
+        const int near = lane_axis_ - 1;
+        if (near < 2) return NO_AXIS;
+        return after.man_on(near) != NO_LANE ? near : lane_axis_;
+    }
+
+    int lane_axis_, along_;
+    Entered<Key> entered_;
+    size_t plane_ = ~size_t{0};
+    Key keys_[64] = {};
 };
 
 }  // namespace

@@ -3,6 +3,10 @@
 
 #pragma once
 
+#if defined(__AVX512BW__)
+#include <immintrin.h>
+#endif
+
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -95,6 +99,12 @@ inline void store(Key* to, const Strip<Key>& strip) {
 
 template <class Key>
 inline bool any(const Strip<Key>& strip) {
+#if defined(__AVX512BW__)
+    if constexpr (sizeof(Key) == 1) {
+        const auto part = reinterpret_cast<__m512i>(strip.part[0]);
+        return _mm512_test_epi64_mask(part, part) != 0;
+    }
+#endif
     Register<Key> some = strip.part[0];
     for (size_t i = 1; i < Strip<Key>::PARTS; ++i) some |= strip.part[i];
     const auto words = reinterpret_cast<WordRegister>(some);
@@ -136,6 +146,9 @@ inline Strip<Key> only(int square) {
 // A mask: all bits of each lane whose bit in a word is set.
 template <class Key>
 inline Strip<Key> lanes(uint64_t bits) {
+#if defined(__AVX512BW__)
+    if constexpr (sizeof(Key) == 1) return {{reinterpret_cast<Register<Key>>(_mm512_movm_epi8(bits))}};
+#endif
     uint64_t words[8 * sizeof(Key)];
     for (int rank = 0; rank < 8; ++rank) {
         const uint64_t byte = bits >> 8 * rank & 0xFF;
@@ -143,6 +156,21 @@ inline Strip<Key> lanes(uint64_t bits) {
         else std::memcpy(words + 2 * rank, TABLES.shorts[byte], 16);
     }
     return load<Key>(reinterpret_cast<const Key*>(words));
+}
+
+// The lanes of a mask as bits.
+template <class Key>
+inline uint64_t bits_of(const Strip<Key>& set) {
+#if defined(__AVX512BW__)
+    if constexpr (sizeof(Key) == 1) return _mm512_movepi8_mask(reinterpret_cast<__m512i>(set.part[0]));
+#endif
+    constexpr int size = 8 / sizeof(Key);
+    constexpr uint64_t each = sizeof(Key) == 1 ? 0x8040201008040201 : 0x0008000400020001;
+    constexpr uint64_t sum = sizeof(Key) == 1 ? 0x0101010101010101 : 0x0001000100010001;
+    uint64_t words[64 / size], found = 0;
+    std::memcpy(words, &set, sizeof words);
+    for (int i = 0; i < 64 / size; ++i) found |= ((words[i] & each) * sum >> (64 - 8 * sizeof(Key))) << size * i;
+    return found;
 }
 
 // Sixteen bytes, as every level has them.

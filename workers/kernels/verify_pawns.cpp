@@ -38,9 +38,9 @@ void join(Findings& all, const Findings& one) {
 
 // The values of the legal positions `here` of a strip that follow from their successors.
 template <class Key>
-Strip<Key> following(const StructureMoves<Key>& moves, const Plan& plan, const Placed& p, const uint8_t* squares,
+Strip<Key> following(StructureMoves<Key>& moves, const Plan& plan, const Placed& p, const uint8_t* squares,
                      size_t strip, const Strip<Key>& here) {
-    const Strip<Key> best = moves.best(squares, strip), stuck = equal<Key>(best, 0) & here;
+    const Strip<Key> best = moves.best(p, squares, strip), stuck = equal<Key>(best, 0) & here;
     if (!any(stuck)) return values_of(best);
     return values_of(best) | (stuck & lanes<Key>(attacked(board(), plan.here, p, plan.mover)));  // mate is -1
 }
@@ -105,20 +105,19 @@ template <class Key, class Value>
 Findings check_group(const IndexedTable& table, const Judged& judged, const Rules& rules, const Group& group,
                      Histogram<Key>& histogram) {
     const Plan& plan = judged.plan;
-    const int last = 1 + table.men.count, mover = plan.mover;
-    const Board& board = verify::board();
-    const StructureMoves<Key> moves(table, plan, rules, group);
+    StructureMoves<Key> moves(table, plan, rules, group);
     const Reader<Key> reader(judged.stated);
+    Strips strips(plan.here, 1 + table.men.count, plan.mover);
     Findings found{0, 0, 0, {-1, 0, 0, 0}};
     for_each_strip(table, group.pairs, [&](const uint8_t* squares, size_t strip) {
         const uint64_t own = own_lanes(table, judged.stated, squares);
         if (!own) return;
-        const Placed p(plan.here, squares, last);
-        const uint64_t placed = free_lanes(p) & own, legal = placed & verify::legal(board, plan.here, p, mover);
+        const Placed& p = strips.place(squares);
+        const uint64_t placed = free_lanes(p) & own, legal = placed & strips.legal();
         found.placed += static_cast<uint64_t>(__builtin_popcountll(placed));
         found.legal += static_cast<uint64_t>(__builtin_popcountll(legal));
         if (!legal) return;
-        const Strip<Key> here = lanes<Key>(legal), stated = reader.strip(p);
+        const Strip<Key> here = lanes<Key>(legal), stated = reader.strip(p, legal);
         const Strip<Key> expected = following(moves, plan, p, squares, strip, here);
         histogram.add(stated, here);
         if (!any((stated ^ expected) & here)) return;
@@ -148,7 +147,7 @@ template <class Key, class Value>
 void derive_group(const IndexedTable& table, const Judged& judged, const Rules& rules, const Group& group, Value* rows,
                   std::vector<bool>& held) {
     const Plan& plan = judged.plan;
-    const StructureMoves<Key> moves(table, plan, rules, group);
+    StructureMoves<Key> moves(table, plan, rules, group);
     for_each_strip(table, group.pairs, [&](const uint8_t* squares, size_t strip) {
         const Placed p(plan.here, squares, 1 + table.men.count);
         uint64_t rest = own_lanes(table, judged.stated, squares);
@@ -190,7 +189,7 @@ int64_t find(const IndexedTable& table, const Judged& judged, int value) {
         rest &= first < 0 && rest ? legal(board(), plan.here, p, plan.mover) : 0;
         if (!rest) return;
         Value is[64];
-        const Strip<Key> stated = reader.strip(p);
+        const Strip<Key> stated = reader.strip(p, rest);
         std::memcpy(is, &stated, sizeof is);
         for (; rest && first < 0; rest &= rest - 1)
             if (const auto s = static_cast<size_t>(__builtin_ctzll(rest)); is[s] == value)
