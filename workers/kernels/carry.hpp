@@ -11,7 +11,7 @@
 //               which stands on the square
 //
 // Structures are rows, lanes or bits of a set, as fewer men move (kernels.hpp), and so is what an arrow carries: 64^m
-// positions at once, or one word, or one bit.
+// positions at once, or one word, or one bit; bits are carried for 64 partitions at once (carry_points.hpp).
 //
 // Cost: the structures of the source that hold anything, times their arrows.
 
@@ -119,43 +119,12 @@ inline void each_held(const Domain& d, Source in, Visit visit) {
             }
 }
 
-// ---- many bits ----
-
 // Whether the word that is a structure, or has its bit, is in a unit that holds anything.
 inline bool is_occupied(Source in, size_t word) { return in.occupied[word / 64] >> word % 64 / 8 & 1; }
-
-constexpr size_t POINT_ROWS = 4;  // of 4,096 structures each
-
-// Whether a set of bits has so many of its structures that to ask for each of them takes less time than to find those
-// that are held.
-inline bool is_dense(const Domain& d, Source in) {
-    size_t held = 0;
-    for (size_t row = 0; row < d.rows(); ++row)
-        for (unsigned m = in.occupied[row]; m; m &= m - 1) held += popcount(unit_at(in.row(row) + 8 * lowest(m)));
-    return 2 * held > d.structures.count;
-}
-
-// Carries all structures alike, without a branch on what is held.
-inline void carry_points(const Domain& to, const Domain& from, uint64_t kings, Source in, const Carry& carry,
-                         const uint8_t* want, Gather op) {
-    alignas(64) uint64_t carried[POINT_ROWS * 64];
-    for (size_t row = 0; row < to.rows(); ++row)
-        for (int r = 0; r < 8; ++r) unit(carried, row, r) = Unit{};
-    for (size_t structure = 0; structure < from.structures.count; ++structure) {
-        const uint64_t held = in.words[structure / 64] >> structure % 64 & is_occupied(in, structure / 64);
-        for (const Arrow& arrow : arrows_of(carry, structure))
-            carried[arrow.other / 64] |= (held & lets_pass(carry, arrow, kings)) << arrow.other % 64;
-    }
-    for (size_t row = 0; row < to.rows(); ++row)
-        for (unsigned m = want[row]; m; m &= m - 1)
-            if (const Unit v = unit(carried, row, lowest(m)); any(v)) op(row, lowest(m), v);
-}
 
 // From what a domain holds (`from`) into another one (`to`) whose wanted units are named.
 inline void carry_into(const Domain& to, const Domain& from, uint64_t kings, Source in, const Carry& carry,
                        const uint8_t* want, Gather op) {
-    if (to.men == 0 && to.rows() <= POINT_ROWS && is_dense(from, in))
-        return carry_points(to, from, kings, in, carry, want, op);
     each_held(from, in, [&](size_t structure, uint64_t word) {
         for (const Arrow& arrow : arrows_of(carry, structure)) {
             if (!lets_pass(carry, arrow, kings)) continue;

@@ -15,7 +15,7 @@
 // Invariant: a step writes only to its own partition and reads of others only sets that no step of the same kind
 // writes. So partitions may be done in any order by any number of threads, and the bytes are the same.
 
-#include "carry.hpp"
+#include "carry_points.hpp"
 #include "painting.hpp"
 #include "settling.hpp"
 
@@ -80,17 +80,6 @@ inline bool gather_moves(const Part& p, int mover, Layer from, Gather gather, co
     return found;
 }
 
-// Pushes into what others hold of lower levels.
-inline bool gather_pushes(const Part& p, Inflows pushes, const uint8_t* want, Gather gather) {
-    bool found = false;
-    for (const Inflow& push : pushes) {
-        if (!is_live(push, p.pair)) continue;
-        found = true;
-        carry_into(p.d, *push.from, p.kings, source_of(push, p.pair), push.carry, want, gather);
-    }
-    return found;
-}
-
 void lose_at_once(const Domain& d, Parts parts, int winner, Exits won, Inflows holds, Layer forced, Layer open_w,
                   Layer open_l, Layer lost, const uint64_t* canonical, uint64_t* counts, Scratch s) {
     for (size_t i = 0; i < parts.count; ++i) {
@@ -118,6 +107,7 @@ void lose_at_once(const Domain& d, Parts parts, int winner, Exits won, Inflows h
 
 void win(const Domain& d, Parts parts, int winner, Exits lost_after, Inflows pushes, Layer winning, Layer lost,
          Layer open_w, Layer won, const uint64_t* canonical, uint64_t* counts, Scratch s) {
+    CarriedIn pushed(d, parts, pushes);
     for (size_t i = 0; i < parts.count; ++i) {
         const Part p = held_part(d, parts.pair[i], s);
         check_neighbours(p, winner);
@@ -128,7 +118,7 @@ void win(const Domain& d, Parts parts, int winner, Exits lost_after, Inflows pus
         bool found = gather_moves(p, winner, lost, gather, p.occupied(open_w));
         for (const uint64_t* smaller : lost_after.words) found |= smaller != nullptr;
         captures(d, p.pair, winner, lost_after, s, gather);
-        found |= gather_pushes(p, pushes, p.occupied(open_w), gather);
+        found |= pushed.gather(p, i, p.occupied(open_w), gather);
         found |= gather_layer(p, winning, gather);
         if (found) counts[i] = settle(p, s, open_w, won, canonical);
         else settle_nothing(p, won);
@@ -137,6 +127,7 @@ void win(const Domain& d, Parts parts, int winner, Exits lost_after, Inflows pus
 
 void lose(const Domain& d, Parts parts, int winner, Layer won, Layer freed, Inflows pushes, Inflows holds, Layer open_w,
           Layer open_l, Layer lost, const uint64_t* canonical, uint64_t* counts, Scratch s) {
+    CarriedIn pushed(d, parts, pushes);
     for (size_t i = 0; i < parts.count; ++i) {
         const Part p = held_part(d, parts.pair[i], s);
         check_neighbours(p, 1 - winner);
@@ -148,7 +139,7 @@ void lose(const Domain& d, Parts parts, int winner, Layer won, Layer freed, Infl
         Gather gather{s.set, s.set_touched};
         bool found = release(p, freed, open_l, gather);
         found |= gather_moves(p, loser, won, gather, p.occupied(open_l));
-        found |= gather_pushes(p, pushes, p.occupied(open_l), gather);
+        found |= pushed.gather(p, i, p.occupied(open_l), gather);
         found = found && narrow(p, s, [&](size_t row, int r) { return unit(p.words(open_l), row, r); });
         if (found && keep_helpless(p, loser, open_w, holds, s)) counts[i] = settle(p, s, open_l, lost, canonical);
         else settle_nothing(p, lost);
@@ -176,14 +167,13 @@ inline void captures_of_pawns(const Part& p, int mover, const Inflow& inflow, Sc
 
 // out |= positions with an exit into the set that flows in. With fewer men moving there, a man was taken by a pawn.
 void collect(const Domain& d, Parts parts, int mover, Inflow inflow, Layer out, Scratch s) {
+    CarriedIn carried(d, parts, {&inflow, 1});
     for (size_t i = 0; i < parts.count; ++i) {
         const Part p = held_part(d, parts.pair[i], s);
         const Gather gather{s.set, s.set_touched};
         if (inflow.carry.way == Carry::meeting) captures_of_pawns(p, mover, inflow, s);
-        else if (is_live(inflow, p.pair) && inflow.carry.way == Carry::taking)
-            carry_taken(d, *inflow.from, source_of(inflow, p.pair), inflow.carry, gather);
-        else if (is_live(inflow, p.pair))
-            carry_into(d, *inflow.from, p.kings, source_of(inflow, p.pair), inflow.carry, every_row(), gather);
+        else if (inflow.carry.way != Carry::taking) carried.gather(p, i, every_row(), gather);
+        else if (is_live(inflow, p.pair)) carry_taken(d, *inflow.from, source_of(inflow, p.pair), inflow.carry, gather);
         add_to(p, s, out);
     }
 }
