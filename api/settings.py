@@ -119,7 +119,7 @@ class Settings:
     )
     logs: Path | None = setting(
         None,
-        "a directory of each machine for pass logs that only this machine reads; none if not set",
+        "a directory of each machine for pass logs and copies; beside the tables if not set",
     )
     cache: Size = setting(Size(256 << 20), "decoded blocks that are kept in memory, in bytes")
     syzygy: Path | None = setting(None, "Syzygy files, which answer where there is no table")

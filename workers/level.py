@@ -113,7 +113,7 @@ class LevelWorker(Worker):
         try:
             for below in self._below:
                 folder = self._store.build_folder(self.key, below.slice)
-                logs = PassLogs(folder, self._identity.smaller)
+                logs = PassLogs(folder, self._identity.smaller, len(FIXED))
                 self._level_logs.append(logs)
                 own = self.domain.share.own
                 found[below.slice] = logs.histories(below.logs, own)

@@ -3,8 +3,8 @@
     prepare -> lose_at_once -> win -> lose -> win -> ...   one winner after the other; a seal a pass
     paint, publish, verify                                 when all is logged
 
-It knows nothing of time, of other workers or of the reason for a call.  Calls come one after the
-other.  `seal` alone returns before it is done: its future is done once the log is on disk.
+It knows nothing of time or of the reason for a call.  Calls come one after the other.  `seal` alone
+returns before it is done: its future is done once the log is on disk.
 """
 
 import json
@@ -134,12 +134,12 @@ class Worker(TableWorker):
         self._mode, self._streamed = mode, mode is not SetsMode.ALL
         self._whole, self.domain = self._domains(owners, number)
         self._exits: tuple[Exits, Exits] | None = None
-        beside = store.store.local_path(key.file_name).parent
-        self._scratch_directory = beside if scratch is None else scratch
+        self._scratch_directory = scratch or store.store.local_path(key.file_name).parent
         self._open_sets: OpenSets | None = None if self._streamed else self._new_sets(takeover_pool)
         self._analysis: Analysis | StreamedAnalysis | None = None
         self._has_published = False
-        self._logs = PassLogs(self._folder, self._identity.smaller)
+        partitions, is_long = len(self._whole.share.own), self._workers > 1 or self._streamed
+        self._logs = PassLogs(self._folder, self._identity.smaller, partitions, is_long)
         try:
             self._folder.create()
         except OSError as error:
@@ -188,6 +188,7 @@ class Worker(TableWorker):
         open_sets = self._open_sets
         assert self._streamed or open_sets is not None, "an analysis after the last one"
         history = self._logs.history(winner, written, self.domain.share.own)
+        self._logs.secure(winner, written, self.number, self._workers)
         log = self._new_log(winner)
         self._analysis = (
             self._new_streamed_analysis(winner, log)
@@ -261,8 +262,7 @@ class Worker(TableWorker):
         self._end_analysis()
         pairs = np.array(partitions, np.int16)
         logs = self._logs.histories(written, pairs)
-        metric = self.key.metric
-        painter = Painter(self._whole, logs, self._threads, self._packing, pairs, metric)
+        painter = Painter(self._whole, logs, self._threads, self._packing, pairs, self.key.metric)
         name = self._folder.part_name(part, self.incarnation)
         return write_part(self._store.store, name, painter, self._identity, is_first=part == 0)
 

@@ -88,7 +88,7 @@ Logs = Annotated[
         "--logs",
         metavar="DIR",
         show_default="beside the tables",
-        help="Where each machine keeps pass logs that no other one reads.",
+        help="Where each machine keeps pass logs, on a disk of its own.",
     ),
 ]
 Cache = Annotated[

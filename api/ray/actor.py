@@ -11,15 +11,15 @@ Everything that a worker needs is imported and calculated when the process start
 seconds; creating a worker in it then takes milliseconds.
 """
 
-import ctypes
 import os
-import signal
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import ray
 from ray.exceptions import GetTimeoutError, RayActorError
 
+from kingpair.api.ray.log_machines import LogMachine, end_with_node
 from kingpair.coordinator.execute.executor import Site
 from kingpair.coordinator.execute.tasks import (
     AnyWorker,
@@ -32,18 +32,17 @@ from kingpair.coordinator.machine.commands import Call, Create, Seal, Task
 from kingpair.coordinator.machine.events import Done, Event, NodeLeft
 from kingpair.workers.index.king_pairs import TURNED
 from kingpair.workers.limits import private_memory
+from kingpair.workers.passlog.machine_logs import MachineLogs
 from kingpair.workers.solve.frontiers import PackedFrontier
 from kingpair.workers.solve.open_sets import Address, TakeoverPool
 from kingpair.workers.table.table_store import TableStore
-
-_PR_SET_PDEATHSIG = 1  # of linux/prctl.h
 
 
 class Actor:
     """A process for one worker after the other."""
 
     def __init__(self) -> None:
-        _end_with_node()
+        end_with_node()
         self._site: Site | None = None
         self._library: TableStore | None = None
         self._worker: AnyWorker | None = None
@@ -57,11 +56,16 @@ class Actor:
         self._site, self._library = site, None
 
     def create(
-        self, call: Call, task: Create, held: list[Any], limit: float
+        self,
+        call: Call,
+        task: Create,
+        held: list[Any],
+        limit: float,
+        machines: Sequence[LogMachine],
     ) -> tuple[Event, tuple[int, ...]]:
         """Returns the answer, and the workers that read what the new one finds.
 
-        The part of a node has been reserved when `held` has values.
+        The part of a node has been reserved when `held` has values.  `machines` keep logs.
         """
         try:
             ray.get(held, timeout=limit)
@@ -72,6 +76,8 @@ class Actor:
         assert self._site is not None, "a process that serves no build"
         try:
             self._library = self._library or _tables(self._site)
+            if self._library.logs is not None:
+                self._library.logs.knows(machines)
             self._worker = created(
                 self._site, self._library, call, task, task.cores, self._takeover_pool
             )
@@ -131,16 +137,9 @@ class Actor:
 
 
 def _tables(site: Site) -> TableStore:
-    return TableStore(Path(site.out), logs=None if site.logs is None else Path(site.logs))
-
-
-def _end_with_node() -> None:
-    """Makes the kernel end this process as soon as the raylet that started it has ended.
-
-    If a driver is killed, Ray ends its processes.  If a raylet is killed, Ray leaves its processes
-    alive, and they would go on to write into the store.
-    """
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    return TableStore(
+        Path(site.out), logs=None if site.logs is None else MachineLogs(Path(site.logs))
+    )
 
 
 REMOTE: Any = ray.remote(

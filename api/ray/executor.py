@@ -16,9 +16,11 @@ call has a lease as well, because a live process may wait for ever.  Nodes are e
 
 import contextlib
 import time
+from collections.abc import Sequence
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 import ray
 from ray.exceptions import ActorUnschedulableError, RayActorError
@@ -27,9 +29,11 @@ from kingpair.api.ray.autoscaler import Demand, is_launching
 from kingpair.api.ray.cluster import advice_on_room, ending, line
 from kingpair.api.ray.deadlines import Deadlines, Key, Limits, key_of
 from kingpair.api.ray.fitness import unwritable
-from kingpair.api.ray.kept_processes import KeptProcesses, process_id
+from kingpair.api.ray.kept_processes import KeptProcesses
+from kingpair.api.ray.log_machines import LogMachines
 from kingpair.api.ray.node_pool import Changes, NodePool
 from kingpair.api.ray.reservations import Reservation, give_back
+from kingpair.api.ray.worker_process import Heartbeat, WorkerProcess
 from kingpair.coordinator.execute.executor import Site, pause
 from kingpair.coordinator.machine.commands import Call, Create, Lose, Release, Seal, Task, Win
 from kingpair.coordinator.machine.demand import WantedNode
@@ -51,26 +55,6 @@ from kingpair.coordinator.machine.events import (
 )
 
 LOOK_SECONDS = 1.0
-
-
-class WorkerProcess(NamedTuple):
-    """A worker's process, the reserved part of a node that it is on, and its memory."""
-
-    actor: Any
-    reservation: Reservation
-    memory: int
-
-    def pid(self) -> int:
-        """Returns its number on its node."""
-        return process_id(self.actor)
-
-
-class Heartbeat(NamedTuple):
-    """A heartbeat that was asked for, when, and how long it may take."""
-
-    answer: Any
-    since: float
-    limit: float
 
 
 class RayExecutor:
@@ -97,6 +81,7 @@ class RayExecutor:
         self.errors: list[BaseException] = []
         self._pool = NodePool(site, workers, limits.fit, is_own=kept is not None)
         self.nodes = self._pool.first()
+        self._logs = LogMachines(None if site.logs is None else Path(site.logs))
 
     shares_memory = False
 
@@ -171,6 +156,9 @@ class RayExecutor:
         if self._kept is None:
             self._demand.ask(wanted)
 
+    def clear_logs(self, folders: Sequence[str]) -> None:
+        self._logs.clear(folders)
+
     # ---- nodes and heartbeats ----
 
     def _look(self) -> None:
@@ -235,7 +223,8 @@ class RayExecutor:
         actor, reservation, memory = self._processes[key]
         self._deadlines.lease(call, time.monotonic() + self._limits.lease(memory))
         if isinstance(task, Create):
-            answer = actor.create.remote(call, task, reservation.held, self._limits.room)
+            machines = self._logs.on(self._pool.machines)
+            answer = actor.create.remote(call, task, reservation.held, self._limits.room, machines)
         elif isinstance(task, Seal):
             answer = actor.seal.remote(call, task)
         else:
@@ -316,5 +305,6 @@ class RayExecutor:
         give_back(
             self._reservations.values(), is_awaited=kind is None or issubclass(kind, Exception)
         )
+        self._logs.close()
         self._demand.ask(())
         self._pool.close()

@@ -11,6 +11,7 @@ Each part leaves memory for a spare process.  The name of a part is shown to peo
 its node, and digits that tell nodes with one address apart.
 """
 
+from collections.abc import Set
 from typing import Any, NamedTuple
 
 import ray
@@ -86,6 +87,11 @@ class NodePool:
     def expects_nodes(self) -> bool:
         """Whether nodes are silent or have not answered yet."""
         return bool(self._silent) or self._questions.are_open
+
+    @property
+    def machines(self) -> Set[str]:
+        """The nodes that are used, as Ray calls them."""
+        return self._parts.keys()
 
     def put_off(self, name: str) -> list[str]:
         """Does without the node of a part for a while; returns the names of all its parts."""

@@ -93,7 +93,7 @@ def build(
             estimates(every, request.threads), memory_room(request.memory), request.most_workers
         )
     with ExitStack() as stack:
-        tables = TableStore(request.out, logs=request.logs)
+        tables = TableStore(request.out, logs=request.machine_logs)
         stack.callback(tables.close)
         check_store(tables.store, ())
         stack.enter_context(tables.store.hold())
@@ -109,10 +109,9 @@ def executor_for(
     request: BuildRequest, tables: TableStore, open_executor: OpenExecutor | None
 ) -> Executor:
     """Opens the caller's executor; threads of this process if there is none."""
-    where = request.out if uri_of(request.out) else request.out.absolute()
     scratch = None if request.scratch is None else str(request.scratch.absolute())
-    logs = None if request.logs is None else str(request.logs.absolute())
-    site = Site(str(where), request.spec.compact, request.spec.spread or 1, scratch, logs)
+    logs = None if tables.logs is None else str(tables.logs.own.directory)
+    site = Site(str(request.where), request.spec.compact, request.spec.spread or 1, scratch, logs)
     if open_executor is None:
         return InProcess(site, tables, request.most_workers, request.threads)
     return open_executor(site, tables)
@@ -125,7 +124,7 @@ def policy_of(
     same request goes on.  A store behind a network may do better the next time.
     """
     if open_executor is not None:
-        return Policy(request.grain, request.spec.spread, local_logs=request.logs is not None)
+        return Policy(request.grain, request.spec.spread)
     attempts, setbacks = (1, 0) if tables.store.is_local else (3, 2)
     return Policy(request.grain, request.spec.spread, attempts=attempts, setbacks=setbacks)
 
@@ -184,6 +183,7 @@ class Builder:
                 key = TableKey.parse(domain)
                 self._tables.forget(key)
                 self._tables.build_folder(key).clear()
+                self._executor.clear_logs([key.build_folder])
             case ClearLogs(domain):
                 self._tables.build_folder(*DomainKey.parse(domain)).clear_logs()
 
@@ -196,6 +196,7 @@ class Builder:
         if self._executor.shares_memory or len(self._executor.nodes) == 1:
             check_scratch(request.scratch, tables.store, needs.values())
         verified = list(clear_leftovers(request, tables, found))
+        self._executor.clear_logs([key.build_folder for key in found.present])
         nodes = self._executor.nodes
         cores = max((node.cores for node in nodes), default=1)
         given_out = self._recorder.incarnation

@@ -314,7 +314,7 @@ class BuildQueue:
 
     def _run(self, running: RunningBuild) -> None:
         request = self._options.request(self._queue.builds[running.name].spec)
-        with closing(TableStore(request.out, logs=request.logs)) as tables:
+        with closing(TableStore(request.out, logs=request.machine_logs)) as tables:
             check_store(tables.store, ())
             with tables.store.hold():
                 opener = self._connection()
@@ -371,7 +371,7 @@ class BuildQueue:
             return None
         with (
             suppress(KingpairError, OSError),  # its turn will tell
-            closing(TableStore(request.out, logs=request.logs)) as tables,
+            closing(TableStore(request.out, logs=request.machine_logs)) as tables,
         ):
             found = sorted_tables(spec, tables)
             if not found.missing:

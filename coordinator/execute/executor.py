@@ -5,7 +5,7 @@ An executor takes calls and returns events: answers, and reports on its workers 
 decides nothing.  `next` waits, and every wait has a limit.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
@@ -25,7 +25,7 @@ class Site(NamedTuple):
     compact: bool
     spread: int = 1
     scratch: str | None = None  # a directory for sets on disk; beside the tables if None
-    logs: str | None = None  # a directory of each machine for logs (build_folder.py)
+    logs: str | None = None  # a directory of each machine for logs (machine_logs.py)
     least_shared: int = 0  # bytes of a set from which on a spare process maps a worker's sets
 
 
@@ -50,6 +50,9 @@ class Executor(AbstractContextManager["Executor"], Protocol):
     def await_nodes(self, number: int) -> None: ...
     def demand(self, wanted: tuple[WantedNode, ...]) -> None:
         """Tells which nodes the build could use beyond those that it has."""
+
+    def clear_logs(self, folders: Sequence[str]) -> None:
+        """Drops what other machines have of the logs in some build folders."""
 
     def put(self, event: Event) -> None: ...
     def next(self) -> Event: ...

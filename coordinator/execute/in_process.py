@@ -5,6 +5,7 @@ they are.  No worker is lost here and no answer is late, so there are no leases.
 """
 
 import time
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -62,8 +63,15 @@ class InProcess:
     def next(self) -> Event:
         return self._events.get()
 
+    def tables_on(self, node: str) -> TableStore:
+        """Returns the tables as a worker finds them on a node: all share one machine."""
+        return self._tables
+
     def demand(self, wanted: tuple[WantedNode, ...]) -> None:
         """Does nothing: the number of threads is fixed."""
+
+    def clear_logs(self, folders: Sequence[str]) -> None:
+        """Does nothing: this machine's logs are cleared with the build folders."""
 
     def await_nodes(self, number: int) -> None:
         """Answers at once: no other nodes will join."""
@@ -72,7 +80,8 @@ class InProcess:
     def do(self, call: Call, task: Task) -> None:
         key = call.domain, call.incarnation, call.worker
         if isinstance(task, Release):
-            self._posts.pop(key).end()
+            if (ended := self._posts.pop(key, None)) is not None:  # else of a former process
+                ended.end()
             self._events.put(Done(call))
             return
         if (post := self._posts.get(key)) is None:
@@ -83,7 +92,8 @@ class InProcess:
         time.sleep(pause(call.attempt))
         try:
             if isinstance(task, Create):
-                post.worker = created(self._site, self._tables, call, task, self._threads)
+                tables = self.tables_on(task.node)
+                post.worker = created(self._site, tables, call, task, self._threads)
                 self._events.put(Done(call))
                 return
             assert post.worker is not None, f"{call}: a worker that was not created"

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kingpair.coordinator.plan.build_spec import BuildSpec
+from kingpair.workers.passlog.machine_logs import MachineLogs
+from kingpair.workers.store.filesystem import printable, uri_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +23,24 @@ class BuildRequest:
     grain: int = 64 << 20
     held: int | None = None  # bytes of sets in memory at most, but for those of a walk
     scratch: Path | None = None  # for sets that do not fit in memory; beside the tables if None
-    logs: Path | None = None  # for logs that each machine keeps to itself; none if None
+    logs: Path | None = None  # of each machine, for pass logs; beside the tables if None
 
     @property
     def most_workers(self) -> int:
         """Workers of this process that may share a domain; a spread gives at most one a thread."""
         return max(self.workers, min(self.spec.spread or 1, self.threads))
+
+    @property
+    def where(self) -> Path:
+        """The place of the tables, as any process of this machine finds it."""
+        return self.out if uri_of(self.out) else self.out.absolute()
+
+    @property
+    def machine_logs(self) -> MachineLogs | None:
+        """The logs of this machine, in a directory for the tables of one place."""
+        if self.logs is None:
+            return None
+        from hashlib import blake2b  # it loads OpenSSL, which few builds need
+
+        place = blake2b(printable(self.where).encode(), digest_size=8).hexdigest()
+        return MachineLogs(self.logs.absolute() / place)

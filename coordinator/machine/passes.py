@@ -18,7 +18,7 @@ given: batches by reference, each to its receiver.
 Functions take a run and give the next one; what is to be done is appended to `out`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from itertools import takewhile
 
 from kingpair.coordinator.machine.commands import (
@@ -32,6 +32,7 @@ from kingpair.coordinator.machine.commands import (
     Win,
 )
 from kingpair.coordinator.machine.events import Answer, Computed, Prepared, Proved, Written
+from kingpair.coordinator.machine.painting import first_parts, nearest, unpainted
 from kingpair.coordinator.machine.publishing import (
     export,
     exported,
@@ -241,8 +242,8 @@ def _settled(run: Run, team: Team, policy: Policy, out: Out) -> Run:
 
 
 def _paint(run: Run, team: Team, out: Out) -> Run:
-    """Every worker begins with a part; `_painted` hands out the others."""
-    tasks = list(zip(team.present, _unpainted(run, team), strict=False))
+    """Every worker begins with a part near it; `_painted` hands out the others."""
+    tasks = first_parts(run, team)
     if not tasks and run.domain.table:
         return _solved(run._replace(team=team), out)
     if not tasks:
@@ -254,22 +255,13 @@ def _paint(run: Run, team: Team, out: Out) -> Run:
     return ask(run, let_go(run, team, idle, out), Stage.PAINT, tasks, out)
 
 
-def _unpainted(run: Run, team: Team) -> Iterator[Paint]:
-    """Yields the parts that no worker has painted or is painting."""
-    taken = {task.part for task in team.calls.values() if isinstance(task, Paint)}
-    size, logs = run.domain.together, run.logs()
-    for part in range(run.part_count):
-        if part not in run.parts and part not in taken:
-            yield Paint(part, part * size, min((part + 1) * size, run.painted), logs)
-
-
 def _painted(run: Run, team: Team, task: Paint, answer: Written, out: Out) -> Run:
     """A part is durable: on to the next one, or to the table."""
     out.append(PartWritten(run.domain.name, task.part, run.part_count, answer.bytes))
     run = further(run._replace(parts={**run.parts, task.part: team.incarnation}))
     worker = answer.call.worker
-    if (waiting := next(_unpainted(run, team), None)) is not None:
-        calls = issue(run, team, [(worker, waiting)], out)
+    if waiting := list(unpainted(run, team)):
+        calls = issue(run, team, [(worker, nearest(run, team, worker, waiting))], out)
         team = team._replace(calls={**team.calls, **calls}, issued=team.issued + 1)
     elif team.calls and is_needless(run, team, worker):
         team = let_go(run, team, [worker], out)

@@ -54,8 +54,6 @@ def deserves_more(build: BuildJob, run: Run) -> bool:
     """Whether the free nodes would make a team larger by a quarter or more, as it deserves."""
     if run.team is None or run.team.stage not in ANALYSING or any(_ready(build)):
         return False
-    if _policy(build).local_logs and len(run.team.shares) == 1:
-        return False  # the others could not read its log
     policy, spare = _policy(build), sum(free.is_whole for free in _free(build).values())
     others = [
         other

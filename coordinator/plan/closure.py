@@ -157,7 +157,7 @@ def domain_for(key: TableKey, cores: int, workers: int = 1, verify: bool = True)
         layout=graph_number(material),
         size=estimate(material, 1, metric).bitmap,
         threads=len(index_of(material).chunks()),
-        together=_together(material, workers),
+        together=part_size(material, workers),
         base=fixed,
         held=own,
         copied=copy,
@@ -228,7 +228,7 @@ def winners_of(material: Material) -> tuple[Side, ...]:
     return tuple(side for side, men in sides if men or material.game.bare_king_wins)
 
 
-def _together(material: Material, workers: int) -> int:
+def part_size(material: Material, workers: int) -> int:
     """The partitions of a part: all of them, or whole chunks so that several workers can paint."""
     index = index_of(material)
     if workers == 1:

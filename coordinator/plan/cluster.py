@@ -7,7 +7,7 @@ from kingpair.coordinator.plan.estimate import BASE
 
 class Cluster(NamedTuple):
     """Equal nodes; bytes and bytes a second.  The store's are shared by all of them.  `disk` is of
-    the directory in which a node keeps the logs of a worker alone; 0 if they go to the store.
+    the directory in which a node keeps logs and copies of them; 0 if they go to the store.
     """
 
     nodes: int

@@ -3,8 +3,9 @@
     opening    every worker reads the smaller tables, as far as its partitions and those around
                them go, and opens its own partitions
     passes     steps on all partitions, barriers, what others found; the log goes to the store, or
-               to the node's own disk
-    painting   all workers paint parts of the table from the log
+               to the node's own disk, and if several workers write it as a copy to another's
+    painting   all workers paint parts of the table, one after the other; they read the log from
+               the store, or from their own disks and over the network from those of others
     joining    one worker reads the parts of the others and writes the table
     proof      all workers prove parts of the table, and read it and the smaller tables for that
 
@@ -15,10 +16,11 @@ store.
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from kingpair.coordinator.plan.closure import part_size
 from kingpair.coordinator.plan.cluster import Cluster, Constants
 from kingpair.coordinator.plan.domains import proof_part_count
 from kingpair.coordinator.plan.pass_statistics import PassShares, occupied, stream_bytes
-from kingpair.coordinator.plan.sharing import Sharing, proof_shares
+from kingpair.coordinator.plan.sharing import Sharing, paint_shares, proof_shares
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.index.king_pairs import TURNED
 from kingpair.workers.index.material_index import index_of
@@ -131,14 +133,14 @@ class DomainWork(NamedTuple):
 
     def passes(self, forecasts: Iterable[PassForecast], log: float) -> Part:
         """All passes, whose log is written meanwhile."""
-        seconds = sum(each.seconds for each in forecasts)
-        if self._has_own_log:
-            return Part("passes", max(seconds, log / self.cluster.disk), 0.0)
-        return Part("passes", seconds, log, beside=True)
-
-    @property
-    def _has_own_log(self) -> bool:
-        return self.workers == 1 and self.cluster.disk > 0
+        each = list(forecasts)
+        seconds, part = sum(one.seconds for one in each), log / self.workers
+        if not self.cluster.disk:
+            return Part("passes", seconds, log, beside=True)
+        copied = part if self.workers > 1 else 0.0
+        sent = copied + sum(one.exchanged for one in each) / self.workers
+        disk = (part + copied) / self.cluster.disk
+        return Part("passes", max(seconds, disk, sent / self.cluster.network), 0.0)
 
     def log(self, found: PassShares) -> float:
         """Bytes of the streams of what a pass found."""
@@ -149,11 +151,31 @@ class DomainWork(NamedTuple):
         return self.slots * part * stream_bytes(part) if part else 0.0
 
     def painting(self, log: float) -> Part:
-        """Each worker paints parts, of which a worker alone makes the table at once."""
-        seconds, again = self.slots * self.constants.paint * self.busy, self._read_again(log)
-        if self._has_own_log:
-            return Part("painting", max(seconds, again / self.cluster.disk), self.table)
-        return Part("painting", seconds, again + self.table)
+        """A worker alone makes the table at once.  What others have logged is read over the
+        network into a file, and from there.
+        """
+        if self.workers == 1:
+            seconds, again = self.slots * self.constants.paint * self.busy, self._read_again(log)
+            own, others = again, 0.0
+        else:
+            seconds, own, others = self._shared_painting(log)
+        if not self.cluster.disk:
+            return Part("painting", seconds, own + others + self.table)
+        disk = (own + 3 * others) / self.workers / self.cluster.disk
+        network = others / self.workers / self.cluster.network
+        return Part("painting", max(seconds, disk, network), self.table)
+
+    def _shared_painting(self, log: float) -> tuple[float, float, float]:
+        """The seconds of the worker with most parts, and the bytes of the log that all of them read
+        of their own and of others.
+        """
+        size, together = part_size(self.material, self.workers), index_of(self.material).together
+        shares = paint_shares(self.workers, size, together)
+        chunks = -(-size // together)
+        rounds = shares.turns * -(-chunks // self.cluster.cores)
+        painted = rounds * min(size, together) / len(TURNED)
+        seconds = self.slots * self.constants.paint * painted
+        return seconds, log * shares.own / len(TURNED), log * shares.others / len(TURNED)
 
     def _read_again(self, size: float) -> float:
         """Bytes that a team reads from the store of what it has written there: a worker alone has

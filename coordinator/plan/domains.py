@@ -104,7 +104,6 @@ class Policy:
     ahead: int = 8  # passes that may be under way before their log entries are durable
     attempts: int = 5  # of anything that the store refused
     setbacks: int = 8  # of one domain, with no pass committed between them
-    local_logs: bool = False  # a worker alone keeps its log on its own machine
 
     def deserved(self, size: int, cores: int) -> int:
         """Returns the workers that pay for sets of so many bytes on nodes of so many cores."""

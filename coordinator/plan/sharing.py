@@ -1,4 +1,4 @@
-"""Counts the partitions that the workers of a team hold, copy and read, and those of a proof."""
+"""Counts the partitions that the workers of a team hold, copy, read and paint, and prove."""
 
 from functools import lru_cache
 from typing import NamedTuple
@@ -43,6 +43,48 @@ class Sharing(NamedTuple):
         """Seconds that a second's work on all partitions takes, as chunks of so many together."""
         chunks = -(-self.own // together)
         return -(-chunks // cores) * min(together, self.own) / len(TURNED)
+
+
+class PaintShares(NamedTuple):
+    """The parts that one worker paints at most; and the partitions of the log that all workers read
+    of what they have logged themselves, and of what others have.
+
+    A log has some partitions in one chunk, which is read whole for each part that has any of them.
+    """
+
+    turns: int
+    own: int
+    others: int
+
+
+@lru_cache(maxsize=512)
+def paint_shares(workers: int, size: int, together: int) -> PaintShares:
+    """Counts what workers read that paint parts of `size` partitions, each the nearest to it of
+    those that are left, from logs with so many partitions together.
+    """
+    owners, chunks = cut(layout(), (1,) * workers), _chunks(workers, together)
+    waiting = [range(at, min(at + size, len(TURNED))) for at in range(0, len(TURNED), size)]
+    turns, read = 0, [0, 0]
+    while waiting:
+        turns += 1
+        for worker in range(min(workers, len(waiting))):
+            part = max(waiting, key=lambda some: owners[some.start : some.stop].count(worker))
+            waiting.remove(part)
+            for owner, held in {chunks[p] for p in part}:
+                read[owner != worker] += len(held)
+    return PaintShares(turns, *read)
+
+
+def _chunks(workers: int, together: int) -> list[tuple[int, tuple[int, ...]]]:
+    """The owner of each partition, and the chunk of its log that has the partition."""
+    owners = cut(layout(), (1,) * workers)
+    found: list[tuple[int, tuple[int, ...]]] = [(0, ())] * len(owners)
+    for worker in range(workers):
+        own = [p for p, owner in enumerate(owners) if owner == worker]
+        for at in range(0, len(own), together):
+            for p in own[at : at + together]:
+                found[p] = worker, tuple(own[at : at + together])
+    return found
 
 
 class ProofShares(NamedTuple):

@@ -1,10 +1,10 @@
-"""A build whose machines keep pass logs to themselves; the one that builds is lost.
+"""A build whose machines keep pass logs on their own disks; one that builds is lost.
 
     python local_logs.py OUT LOGS
 
 Three hosts as in cut_off_host.py, each with a directory of its own at LOGS, which is LOGS/hN seen
-from outside.  In the middle of a pass the host that builds the last table ends, with all of its
-processes.
+from outside.  Two of them share the last table.  In the middle of a pass one of these ends, with
+all of its processes; the third takes its place.
 
 Prints `lost` with the logs that this host has then, the other hosts, and the store; and `built`
 with the logs of the other hosts at the end, and what was noticed.  To be run in network, process
@@ -29,7 +29,7 @@ from kingpair.workers.game.chess.material import Material
 
 
 class Losing(Noticing):
-    """Knows on which node the last table is being built."""
+    """Knows one of the nodes on which the last table is being built."""
 
     last = ""
 
@@ -73,7 +73,8 @@ def main(out: Path, logs: Path) -> None:
     with connected(f"{HEAD}:6379", 1):
         await_hosts(hosts, start)
         spec = BuildSpec((Material.parse("KQvKR"),))
-        build(BuildRequest(spec, out, workers=2, logs=logs), lambda event: None, open_executor)
+        request = BuildRequest(spec, out, workers=2, grain=1, logs=logs)
+        build(request, lambda event: None, open_executor)
         print("\nbuilt", logs_in(*own.values(), out), *executors[0].noticed, flush=True)
     os._exit(0)  # what still runs ends with this namespace
 

@@ -9,6 +9,7 @@ from shared_tables import copied_closure, unproved
 from kingpair.coordinator.plan.domains import LoggedSpan
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
+from kingpair.workers.index.king_pairs import FIXED
 from kingpair.workers.index.slices import division
 from kingpair.workers.level import LevelWorker, LowerSlice, TableJoiner
 from kingpair.workers.number_types import SIDES, Depth, Side
@@ -60,7 +61,7 @@ def analysed(
         logs = tuple((winner, (_passes(worker, winner),)) for winner in SIDES)
         found = LowerSlice(slice_, logs, ((0, 1),))
         folder = store.build_folder(key, slice_)
-        histories = PassLogs(folder, store.smaller_digests(key)).histories(logs)
+        histories = PassLogs(folder, store.smaller_digests(key), len(FIXED)).histories(logs)
         yield LoggedLevel(found, worker, folder, histories)
         solved.append(found)
 

@@ -197,7 +197,8 @@ def test_a_layer_is_read_by_partition_whoever_logged_it(tables: Path, tmp_path: 
 def held(out: Path, workers: int) -> dict[tuple[Depth, bool, Partition], bytes]:
     """The streams of passes 0 to 7 that hold anything."""
     folder = TableStore(out).build_folder(TABLE)
-    logs = [folder.read_log(folder.log_name(STRONGER, 1, number)) for number in range(workers)]
+    names = [folder.log_name(STRONGER, 1, number) for number in range(workers)]
+    logs = [log for name in names for log in folder.opened_logs(name)]
     history = History([LogRange(log, 0, 7) for log in logs])
     assert [done.depth for done in history.passes] == list(range(8))
     empty = 8 * -(-domain_of(KQVKR).kernel.rows // 64)

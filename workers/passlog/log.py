@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from kingpair.workers.errors import DamagedLog
 from kingpair.workers.number_types import Depth, Side
-from kingpair.workers.store.segments import LogBytes, LogInFile
+from kingpair.workers.store.segments import LogBytes, LogInFile, Range
 
 _FIELDS = struct.Struct("<4sBBHIQQ")
 _SOUND = struct.Struct("<Q")
@@ -219,6 +219,22 @@ def split(streams: Slices, ends: Sequence[int]) -> Iterator[Slices]:
 def joined(streams: Collection[Buffer]) -> tuple[bytes, list[int]]:
     """Returns the streams in one buffer, and the end of each."""
     return b"".join(streams), list(accumulate(map(len, streams)))
+
+
+def indexed(file: LogBytes) -> tuple[int, list[Range]]:
+    """Returns the end of the last sound commit, and the ranges before it of all heads and of all
+    payloads but those of layers.
+    """
+    end, ranges, some = 0, list[Range](), list[Range]()
+    for kind, _, place, payload in _records(file):
+        some.append((place.offset - _HEAD.size, place.offset))
+        if kind != LAYER:
+            some.append((place.offset, place.offset + len(payload)))
+        if kind == COMMIT:
+            end = place.offset + place.size
+            ranges += some
+            some.clear()
+    return end, ranges
 
 
 def _records(file: LogBytes) -> Iterator[tuple[int, LayerChunk, PayloadAddress, bytes]]:

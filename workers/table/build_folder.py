@@ -8,13 +8,9 @@
 The names of the files of a slice (index/slices.py) begin with `levelNUMBER.`, or if it is a part of
 a level with `levelNUMBER.FIRST-STOP.`: a level that is divided in another way has other files.
 
-The logs of a worker that has a pawnless table to itself may lie in a directory of its machine
-instead (`local_logs`).  Only that worker reads them, so no byte of them goes through the store:
-
-    written    once, to the disk of the worker's machine; the store has nothing
-    lost       with the machine: another one begins the table again.  A process that replaces the
-               worker on the same machine goes on from them, as does the next build there
-    cleared    by the worker that has published and proved the table
+The logs of a table without pawns may lie on disks of the machines that solve it instead, each with
+a copy on another one (`local_logs`, passlog/machine_logs.py): then no byte of them goes through the
+store.  They are cleared when the table is published and proved.
 
 Names carry the incarnation of the workers that write.  So a worker that was replaced but still
 runs overwrites nothing of its replacement.
@@ -22,16 +18,17 @@ runs overwrites nothing of its replacement.
 
 import json
 import re
-from collections.abc import Collection
-from contextlib import closing
+from collections.abc import Collection, Iterator
+from contextlib import closing, suppress
 from functools import partial
 from typing import NamedTuple
 
 from kingpair.workers.index.slices import LevelSlice
 from kingpair.workers.number_types import STRONGER, WEAKER, Side
 from kingpair.workers.passlog.log import LogFile, PassResult
+from kingpair.workers.passlog.machine_logs import MachineLogs
 from kingpair.workers.passlog.writer import PassLog
-from kingpair.workers.store.filesystem import LocalStore, Store
+from kingpair.workers.store.filesystem import Store
 from kingpair.workers.table.key import TableKey
 
 _COLOURS = {STRONGER: "stronger", WEAKER: "weaker"}
@@ -57,7 +54,7 @@ class BuildFolder(NamedTuple):
     store: Store
     key: TableKey
     slice: LevelSlice | None = None
-    local_logs: LocalStore | None = None
+    local_logs: MachineLogs | None = None
 
     @property
     def name(self) -> str:
@@ -85,19 +82,31 @@ class BuildFolder(NamedTuple):
         found = [_NOTE.fullmatch(name) for name in self._files()]
         return sorted((int(m[1]), int(m[2])) for m in found if m)
 
-    def new_log(self, name: str, identity: dict[str, object]) -> PassLog:
-        """Begins a log and removes any earlier one of its name."""
-        store = self.store
-        if self.local_logs is not None and identity["workers"] == 1 and self.slice is None:
-            store = self.local_logs
-            store.local_path(self.name).mkdir(parents=True, exist_ok=True)
-        store.remove(name)
-        return PassLog(store.local_path(name), identity, partial(store.sync_log, name))
+    @property
+    def _machines(self) -> MachineLogs | None:
+        """The machines that keep the logs; None if the store does, as with those of slices."""
+        return self.local_logs if self.slice is None else None
 
-    def read_log(self, name: str) -> LogFile:
-        if self.local_logs is not None and self.local_logs.has(name):
-            return LogFile(self.local_logs.local_path(name))
-        return LogFile(self.store.local_path(name), self.store.open_log(name))
+    def new_log(self, name: str, identity: dict[str, object], is_copied: bool = False) -> PassLog:
+        """Begins a log and removes any earlier one of its name.  If machines keep the logs, it is
+        copied to another one, should that be asked for.
+        """
+        if (machines := self._machines) is not None:
+            return machines.begin(name, identity, is_copied)
+        self.store.remove(name)
+        return PassLog(self.store.local_path(name), identity, partial(self.store.sync_log, name))
+
+    def opened_logs(self, name: str) -> Iterator[LogFile]:
+        """Opens a log and then its copies, until the caller has found what it needs."""
+        if (machines := self._machines) is not None:
+            yield from machines.opened(name)
+        with suppress(FileNotFoundError):
+            yield LogFile(self.store.local_path(name), self.store.open_log(name))
+
+    def secure_log(self, name: str) -> None:
+        """Has a log copied to a second machine if only one has it."""
+        if (machines := self._machines) is not None:
+            machines.secure(name)
 
     def log_identity(self, winner: Side, smaller: SmallerDigests) -> dict[str, object]:
         """The part of a log's identity that must agree for a build to resume from the log."""
@@ -123,7 +132,7 @@ class BuildFolder(NamedTuple):
 
     def clear_local_logs(self) -> None:
         if self.local_logs is not None:
-            self.local_logs.remove_folder(self.name)
+            self.local_logs.remove(self.name)
 
     def clear_logs(self) -> None:
         for log in self._logs():
@@ -167,7 +176,7 @@ class BuildFolder(NamedTuple):
         """The passes that all workers of an incarnation committed, and how many workers it had."""
         agreed, count = None, 0
         for name in logs:
-            with closing(self.read_log(name)) as log:
+            with closing(next(self.opened_logs(name))) as log:
                 stated = json.loads(log.identity or b"{}")
                 if any(stated.get(key) != value for key, value in wanted.items()):
                     return [], 0

@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from kingpair.workers.errors import DamagedTable, ForeignTable
 from kingpair.workers.index.slices import LevelSlice
-from kingpair.workers.store.filesystem import LocalStore, Store, store_at
+from kingpair.workers.passlog.machine_logs import MachineLogs
+from kingpair.workers.store.filesystem import Store, store_at
 from kingpair.workers.table.build_folder import BuildFolder, SmallerDigests
 from kingpair.workers.table.directory import build_command
 from kingpair.workers.table.format import Table
@@ -27,10 +28,13 @@ class TableStore:
     """Tables by key.  Threads may share it."""
 
     def __init__(
-        self, where: Path | Store, open_most: int = OPEN_MOST, logs: Path | None = None
+        self,
+        where: Path | Store,
+        open_most: int = OPEN_MOST,
+        logs: MachineLogs | None = None,
     ) -> None:
         self.store = store_at(where) if isinstance(where, Path) else where
-        self._local_logs = None if logs is None else LocalStore(logs / _key(self.store))
+        self.logs = logs
         self._open: dict[TableKey, Table] = {}  # the one that was asked for last is last
         self._digests: dict[TableKey, str] = {}
         self._lock, self._open_most = Lock(), open_most
@@ -89,16 +93,9 @@ class TableStore:
         self.store.remove(key.proof_file)
 
     def build_folder(self, key: TableKey, slice_: LevelSlice | None = None) -> BuildFolder:
-        return BuildFolder(self.store, key, slice_, self._local_logs)
+        return BuildFolder(self.store, key, slice_, self.logs)
 
     def close(self) -> None:
         for table in self._open.values():
             table.close()
         self.store.close()
-
-
-def _key(store: Store) -> str:
-    """A name for what a machine keeps of a store."""
-    from hashlib import blake2b  # it loads OpenSSL, which few commands need
-
-    return blake2b(str(store).encode(), digest_size=8).hexdigest()

@@ -1,4 +1,4 @@
-"""Facts about pass logs that a machine keeps to itself: the store has none, the bytes are the same,
+"""Facts about pass logs on the disk of one machine: the store has none, the bytes are the same,
 and what is committed is not lost while the machine is there.
 """
 
@@ -55,11 +55,12 @@ def test_the_log_of_a_worker_alone_lies_in_the_directory_of_its_machine(
     assert files(logs) == {}
 
 
-def test_logs_of_several_workers_are_in_the_store(tables: Path, tmp_path: Path) -> None:
+def test_logs_of_several_workers_of_a_machine_lie_there_too(tables: Path, tmp_path: Path) -> None:
     out, logs = tmp_path / "out", tmp_path / "logs"
     _, places = built_with_logs(out, logs, workers=2)
-    assert places == {"out"}
+    assert places == {"logs"}
     assert files(out) == finished(tables)
+    assert files(logs) == {}
 
 
 def test_a_build_goes_on_from_the_log_of_its_machine(tables: Path, tmp_path: Path) -> None:

@@ -1,10 +1,9 @@
 """Facts about predictions: what must hold whatever the machines are, and what the documents say."""
 
-import re
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
+from model_page import DOCUMENT, SHOWN, refreshed
 from terminal import kingpair, said, told
 
 from kingpair.coordinator.execute.executor import lease
@@ -19,7 +18,7 @@ from kingpair.coordinator.plan.pass_statistics import (
     placed,
     stream_bytes,
 )
-from kingpair.coordinator.plan.sharing import Sharing
+from kingpair.coordinator.plan.sharing import Sharing, paint_shares
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.solve.sets_mode import SetsMode
@@ -27,7 +26,6 @@ from kingpair.workers.solve.sets_mode import SetsMode
 NODES = (1, 2, 4, 8, 16, 32, 64, 128, 231, 462)
 BY_MEN = ("KQvK", "KQvKR", "KRBvKR", "KRBvKBN", "KRBNvKQN", "KQBNvKRBN")
 USUAL = Constants()
-DOCUMENT = Path(__file__).parents[3] / "deploy" / "docs" / "cluster.md"
 
 
 def cluster(nodes: int = 1, cores: int = 8, memory: int = 1 << 50) -> Cluster:
@@ -198,10 +196,8 @@ def test_small_nodes_that_share_seven_men_move_their_own_sets_and_copies() -> No
 @pytest.mark.slow
 def test_the_document_shows_what_the_command_prints() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
-    shown = re.findall(r"```sh\nkingpair (model [^\n]*)\n```\n\n```text\n(.*?)```", text, re.DOTALL)
-    assert len(shown) == text.count("```sh\nkingpair model ") > 0
-    for command, output in shown:
-        assert said(*command.split()) == output
+    assert len(SHOWN.findall(text)) == text.count("```sh\nkingpair model ") > 0
+    assert refreshed(text) == text
 
 
 def test_json_says_what_each_material_takes() -> None:
@@ -248,12 +244,28 @@ def test_a_senseless_cluster_is_refused_in_one_line(
     assert done.stderr.count("\n") == 1
 
 
-def test_logs_on_the_disks_of_nodes_spare_the_store_where_a_worker_is_alone() -> None:
-    there, six = cluster(2), Material.parse("KRBvKBN")
-    apart = there._replace(disk=1e9)
-    for workers, is_spared in ((1, True), (2, False)):
-        shared, own = (
-            predict(six, Metric.DTC, each, USUAL, workers=workers) for each in (there, apart)
-        )
-        stored = [sum(part.stored for part in found.parts) for found in (shared, own)]
-        assert (stored[1] < stored[0]) is is_spared
+@pytest.mark.parametrize("workers", [1, 2, 16])
+def test_logs_on_the_disks_of_nodes_spare_the_store(workers: int) -> None:
+    there, six = cluster(16), Material.parse("KRBvKBN")
+    apart = there._replace(disk=1e12)
+    shared, own = (
+        predict(six, Metric.DTC, each, USUAL, workers=workers) for each in (there, apart)
+    )
+    stored = [{part.name: part.stored for part in found.parts} for found in (shared, own)]
+    assert stored[0]["passes"] > 0 == stored[1]["passes"]
+    assert stored[1]["painting"] <= stored[0]["painting"]
+    assert own.seconds <= shared.seconds
+
+
+def test_a_slow_disk_for_logs_is_waited_for_and_holds_copies_of_what_several_log() -> None:
+    six, there = Material.parse("KRBvKBN"), cluster(2)._replace(disk=1e6)
+    alone, both = (predict(six, Metric.DTC, there, USUAL, workers=count) for count in (1, 2))
+    assert both.part("passes") == pytest.approx(alone.part("passes"))
+
+
+@pytest.mark.parametrize(("workers", "size", "together"), [(2, 56, 4), (16, 7, 1), (462, 1, 1)])
+def test_painters_read_every_partition_of_the_log(workers: int, size: int, together: int) -> None:
+    shares = paint_shares(workers, size, together)
+    assert shares.own + shares.others >= 462
+    assert shares.turns * workers * size >= 462
+    assert (shares.others == 0) == (workers == 462)

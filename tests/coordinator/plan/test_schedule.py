@@ -196,16 +196,6 @@ def test_a_node_that_joins_is_used_from_the_next_pass_on() -> None:
     assert {task for _, task in driven.until(Prepare)} == {Prepare(0, (LoggedSpan(0, 1, 1, 1),))}
 
 
-def test_a_worker_whose_log_only_its_machine_reads_stays_alone() -> None:
-    driven = Driven(plan(WIDE, local_logs=True), *nodes(1))
-    driven.until(Win, depth=1)
-    driven.answer(Seal)
-    driven.tell(NodesJoined((Node("late", 2, 100),)))
-    for task in (Win, Lose, Seal):
-        driven.answer(task)
-    assert len(of(Assigned, driven.heard)) == 1
-
-
 def test_a_node_that_leaves_is_replaced() -> None:
     driven = Driven(plan(WIDE), *nodes(3))
     (again,) = of(Assigned, driven.tell(NodeLeft("node0")))

@@ -1,0 +1,120 @@
+"""Facts about pass logs on the disks of several machines: each has a copy on another one, so that
+no machine alone can lose a pass, and the bytes are the same whatever is lost.
+"""
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from building import finished
+from separate_machines import BuildOnMachines, SeparateMachines
+
+from kingpair.workers.passlog.log import LogFile
+
+
+class Abandoned(Exception):
+    """The process that drives the build ends in the middle of a pass."""
+
+
+def abandon(executor: SeparateMachines) -> None:
+    raise Abandoned
+
+
+def built(out: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in out.glob("*.arrow")}
+
+
+def logs_in(logs: Path) -> set[str]:
+    return {path.name for path in logs.rglob("*.log")}
+
+
+def test_a_pass_that_is_committed_is_on_two_machines_and_not_in_the_store(
+    tables: Path, tmp_path: Path
+) -> None:
+    found: list[str] = []
+
+    def look(executor: SeparateMachines) -> None:
+        for keeper in executor.machines.values():
+            for path in keeper.directory.glob(".KQvKR.dtc.build/stronger.*.log"):
+                with closing(LogFile(path)) as log:
+                    found.extend([path.name] * (log.depth >= 10))
+
+    out, logs = tmp_path / "out", tmp_path / "logs"
+    done = BuildOnMachines(out, logs, {10: look}).run()
+    assert sorted(found) == [f"stronger.1.{worker}.log" for worker in (0, 0, 1, 1, 2, 2)]
+    assert done.logs_in_store == set()
+    assert logs_in(logs) == set()
+    assert built(out) == finished(tables)
+
+
+def test_a_machine_that_is_lost_with_its_disk_costs_no_committed_pass(
+    tables: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    done = BuildOnMachines(
+        out, tmp_path / "logs", {10: lambda machines: machines.lose("node1")}
+    ).run()
+    assert done.executor.damages == []
+    assert done.depths == sorted(set(done.depths))
+    assert built(out) == finished(tables)
+
+
+def test_after_a_loss_every_log_is_on_two_machines_again(tables: Path, tmp_path: Path) -> None:
+    """So a second machine may be lost as well, when the build has gone on."""
+    out = tmp_path / "out"
+    harms = {
+        8: lambda machines: machines.lose("node1"),
+        20: lambda machines: machines.lose("node2"),
+    }
+    done = BuildOnMachines(out, tmp_path / "logs", harms).run()
+    assert done.executor.damages == []
+    assert done.depths == sorted(set(done.depths))
+    assert built(out) == finished(tables)
+
+
+def test_a_disk_that_is_lost_alone_is_written_again_elsewhere(tables: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    harms = {10: lambda machines: machines.lose_disk("node1")}
+    done = BuildOnMachines(out, tmp_path / "logs", harms).run()
+    assert done.executor.damages == []
+    assert built(out) == finished(tables)
+
+
+def test_passes_whose_log_and_copy_are_lost_are_found_again(tables: Path, tmp_path: Path) -> None:
+    out, logs = tmp_path / "out", tmp_path / "logs"
+    begun = BuildOnMachines(out, logs, {10: abandon})
+    with pytest.raises(Abandoned):
+        begun.run()
+    for node in ("node0", "node1"):
+        begun.executor.lose_disk(node)
+    done = BuildOnMachines(out, logs, {}).run()
+    assert done.executor.damages
+    assert min(done.depths) == 0
+    assert built(out) == finished(tables)
+
+
+@pytest.mark.parametrize("lost", [None, "node0", "node2"])
+def test_a_driver_that_is_started_again_goes_on_from_the_logs_of_its_machines(
+    tables: Path, tmp_path: Path, lost: str | None
+) -> None:
+    out, logs = tmp_path / "out", tmp_path / "logs"
+    begun = BuildOnMachines(out, logs, {10: abandon})
+    with pytest.raises(Abandoned):
+        begun.run()
+    if lost is not None:
+        begun.executor.lose_disk(lost)
+    done = BuildOnMachines(out, logs, {}).run()
+    assert min(done.depths) > 5
+    assert done.executor.damages == []
+    assert built(out) == finished(tables)
+
+
+def test_a_driver_whose_machines_are_all_new_begins_the_material_again(
+    tables: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(Abandoned):
+        BuildOnMachines(out, tmp_path / "logs", {10: abandon}).run()
+    done = BuildOnMachines(out, tmp_path / "others", {}).run()
+    assert min(done.depths) == 0
+    assert built(out) == finished(tables)

@@ -1,0 +1,98 @@
+"""Workers in this process, each on a machine with a directory of its own for pass logs."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from kingpair.coordinator.execute.build import build
+from kingpair.coordinator.execute.executor import Site
+from kingpair.coordinator.execute.in_process import InProcess
+from kingpair.coordinator.execute.request import BuildRequest
+from kingpair.coordinator.journal.rows import Row
+from kingpair.coordinator.machine.events import Damaged, Event, NodeLeft
+from kingpair.coordinator.machine.records import PassCommitted
+from kingpair.coordinator.plan.build_spec import BuildSpec
+from kingpair.workers.game.chess.material import Material
+from kingpair.workers.number_types import STRONGER
+from kingpair.workers.passlog.keeper import LogKeeper
+from kingpair.workers.passlog.machine_logs import MachineLogs
+from kingpair.workers.table.table_store import TableStore
+
+DOMAIN = "KQvKR.dtc"
+SPEC = BuildSpec((Material.parse("KQvKR"),))
+
+
+class SeparateMachines(InProcess):
+    """Nodes with directories of their own, which read each other's logs."""
+
+    def __init__(self, site: Site, tables: TableStore, logs: Path, count: int) -> None:
+        super().__init__(site, tables, count, count)
+        keepers = {node.name: LogKeeper(logs / node.name) for node in self.nodes}
+        self.machines = keepers
+        self._stores = {
+            node: TableStore(Path(site.out), logs=MachineLogs(keeper.directory))
+            for node, keeper in keepers.items()
+        }
+        for store in self._stores.values():
+            assert store.logs is not None
+            store.logs.knows(list(keepers.values()))
+        self.damages: list[Damaged] = []
+
+    def tables_on(self, node: str) -> TableStore:
+        return self._stores[node]
+
+    def clear_logs(self, folders: Sequence[str]) -> None:
+        for keeper in self.machines.values():
+            keeper.remove(*folders)
+
+    def next(self) -> Event:
+        event = super().next()
+        if isinstance(event, Damaged):
+            self.damages.append(event)
+        return event
+
+    def lose(self, node: str) -> None:
+        """Ends a machine, with all that is on its disk."""
+        self.lose_disk(node)
+        self.machines[node].directory.touch()  # no directory: every call to it fails
+        self.put(NodeLeft(node))
+
+    def lose_disk(self, node: str) -> None:
+        directory = self.machines[node].directory
+        directory.rename(directory.with_name(f"lost.{node}"))
+
+
+Harm = Callable[[SeparateMachines], None]
+
+
+class BuildOnMachines:
+    """A build of KQvKR on several machines: what is done in some passes of its stronger side, and
+    the passes of it that were committed.
+    """
+
+    def __init__(self, out: Path, logs: Path, harms: Mapping[int, Harm], count: int = 3) -> None:
+        self._out, self._logs, self._harms, self._count = out, logs, dict(harms), count
+        self.depths: list[int] = []
+        self.logs_in_store: set[str] = set()
+        self._executors: list[SeparateMachines] = []
+
+    def run(self) -> "BuildOnMachines":
+        request = BuildRequest(SPEC, self._out, threads=3, workers=3, grain=1, logs=self._logs)
+        build(request, self._listen, self._open)
+        return self
+
+    @property
+    def executor(self) -> SeparateMachines:
+        return self._executors[-1]
+
+    def _open(self, site: Site, tables: TableStore) -> SeparateMachines:
+        self._executors.append(SeparateMachines(site, tables, self._logs, self._count))
+        return self.executor
+
+    def _listen(self, row: Row) -> None:
+        done = row.record
+        if not isinstance(done, PassCommitted) or done.domain != DOMAIN or done.winner != STRONGER:
+            return
+        self.depths.append(int(done.depth))
+        self.logs_in_store.update(path.name for path in self._out.rglob("*.log"))
+        if (harm := self._harms.pop(int(done.depth), None)) is not None:
+            harm(self.executor)
