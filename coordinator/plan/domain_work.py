@@ -36,6 +36,7 @@ TABLE_DENSITY = 0.093  # bytes a value, the mean of the pawnless tables of five 
 STREAM = 6.5e-11  # seconds of a core for a byte of a set that is read from a disk or written
 AGAIN = 4e-7  # seconds of a core for a unit found that is read again from the log, into a window
 COPIES_MOVED = 2  # a copy of open_w is read and written in a pass
+COPYING = 2.6e8  # bytes of its log that a node gives another in a second, as measured on two cores
 NARROW = 126  # the longest distance of which a value is a byte in a proof
 
 
@@ -139,8 +140,8 @@ class DomainWork(NamedTuple):
             return Part("passes", seconds, log, beside=True)
         copied = part if self.workers > 1 else 0.0
         sent = copied + sum(one.exchanged for one in each) / self.workers
-        disk = (part + copied) / self.cluster.disk
-        return Part("passes", max(seconds, disk, sent / self.cluster.network), 0.0)
+        moved = max((part + copied) / self.cluster.disk, sent / self.cluster.network)
+        return Part("passes", max(seconds, moved, copied / COPYING), 0.0)
 
     def log(self, found: PassShares) -> float:
         """Bytes of the streams of what a pass found."""

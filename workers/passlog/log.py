@@ -28,7 +28,7 @@ import json
 import os
 import struct
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -196,8 +196,12 @@ class LogFile:
         return PackedStreams(np.frombuffer(payload, np.uint8, offset=8 + 8 * count), ends)
 
     def _payload(self, place: PayloadAddress) -> bytes | None:
-        payload = self._data.read(place.size, place.offset)
-        return payload if xxhash.xxh3_64_intdigest(payload) == place.check else None
+        """A payload whose checksum holds, of the log or of a copy; None if there is none."""
+        at = place.size, place.offset
+        for payload in chain([self._data.read(*at)], self._data.copies(*at)):
+            if xxhash.xxh3_64_intdigest(payload) == place.check:
+                return payload
+        return None
 
     def _winner(self) -> Side:
         winner: Side = json.loads(self.identity)["winner"]

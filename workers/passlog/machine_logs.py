@@ -6,6 +6,7 @@
                machine that has it: its index first, then the ranges that are wanted, in pieces
     lost       with one machine: nothing, another one has the copy.  Before an analysis goes on,
                each log of it that only one machine has is copied to a second
+    damaged    bytes whose checksum does not hold are read from the other machine
     lost       with both machines: the passes from the log's first one on are found again
 
     ring       = the machines in the order of the names of their directories
@@ -32,10 +33,11 @@ from typing import TypeVar
 from kingpair.workers.passlog.keeper import LogHolder, LogKeeper
 from kingpair.workers.passlog.log import LogFile
 from kingpair.workers.passlog.writer import PassLog
-from kingpair.workers.store.segments import Range, Segment, SegmentedLog
+from kingpair.workers.store.segments import LogBytes, LogInFile, Range, Segment, SegmentedLog
 
 PIECE = 8 << 20
 _ASKED_AT_ONCE = 16
+_SENT_AT_ONCE = 4
 _Said = TypeVar("_Said")
 
 
@@ -73,7 +75,9 @@ class MachineLogs:
     def opened(self, name: str) -> Iterator[LogFile]:
         """Opens the log or its copies, one after the other, until one is what the caller needs."""
         with suppress(FileNotFoundError):
-            yield LogFile(self.own.path(name))
+            path = self.own.path(name)
+            own = LogInFile(os.open(path, os.O_RDONLY))
+            yield LogFile(path, LogWithCopies(own, name, lambda: self._holders(name)))
         for holder in self._holders(name):
             with suppress(OSError):
                 yield self._opened_far(name, holder)
@@ -124,8 +128,8 @@ class MachineLogs:
     def _opened_far(self, name: str, holder: LogHolder) -> LogFile:
         size, heads = holder.index(name)
         held = [holder, *(other for other in self._holders(name) if other != holder)]
-        segment = Segment(FarLog(name, held, size), heads)
-        return LogFile(Path(name), SegmentedLog([segment], self._spool()))
+        far = SegmentedLog([Segment(FarLog(name, held, size), heads)], self._spool())
+        return LogFile(Path(name), LogWithCopies(far, name, lambda: [*held, self.own]))
 
     def _spool(self) -> int:
         """A file for what is read of other machines' logs; its space is given back when closed."""
@@ -152,10 +156,39 @@ class CopiedLog:
         os.fdatasync(fd)
 
     def _extend(self, copy: LogHolder, fd: int, end: int) -> None:
-        for at in range(self._copied, end, PIECE):
+        """Sends the pieces since the last commit, several at once but for the first of a log, which
+        makes the file, and the last one, after which the file is synced.
+        """
+
+        def send(at: int) -> None:
             stop = min(end, at + PIECE)
             copy.append(self._name, at, os.pread(fd, stop - at, at), stop == end)
+
+        pieces = [*range(self._copied, end, PIECE)]
+        if pieces[0] == 0:
+            send(pieces.pop(0))
+        if len(pieces) > 1:
+            with ThreadPoolExecutor(_SENT_AT_ONCE, thread_name_prefix="logs") as sending:
+                list(sending.map(send, pieces[:-1]))
+        for last in pieces[-1:]:
+            send(last)
         self._copied = end
+
+
+class LogWithCopies:
+    """The bytes of a log, and other machines that have them too."""
+
+    def __init__(
+        self, data: LogBytes, name: str, others: Callable[[], Iterable[LogHolder]]
+    ) -> None:
+        self._data, self._name, self._others = data, name, others
+        self.size = data.size
+        self.read, self.bring, self.close = data.read, data.bring, data.close
+
+    def copies(self, size: int, at: int) -> Iterator[bytes]:
+        for holder in self._others():
+            with suppress(OSError):
+                yield holder.read(self._name, at, at + size)
 
 
 class FarLog:

@@ -14,7 +14,7 @@ gets about its own part of what the others have logged.
 import os
 import struct
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
@@ -33,6 +33,9 @@ class LogBytes(Protocol):
     size: int
 
     def read(self, size: int, at: int) -> bytes: ...
+    def copies(self, size: int, at: int) -> Iterator[bytes]:
+        """Yields the same bytes from elsewhere, for when those that were read are damaged."""
+
     def bring(self, ranges: Iterable[Range]) -> None:
         """Prepares for reading some ranges, each as a whole."""
 
@@ -47,6 +50,9 @@ class LogInFile:
 
     def read(self, size: int, at: int) -> bytes:
         return os.pread(self._fd, size, at)
+
+    def copies(self, size: int, at: int) -> Iterator[bytes]:
+        return iter(())
 
     def bring(self, ranges: Iterable[Range]) -> None:
         """Needs nothing: the system reads ahead by itself."""
@@ -101,6 +107,9 @@ class SegmentedLog:
         if self._is_brought(at, at + size):
             return os.pread(self._fd, size, at)
         return self._fetch(at, at + size)
+
+    def copies(self, size: int, at: int) -> Iterator[bytes]:
+        return iter(())
 
     def bring(self, ranges: Iterable[Range]) -> None:
         missing = _merged(r for r in ranges if not self._is_brought(*r))
