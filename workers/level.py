@@ -150,17 +150,27 @@ class LevelWorker(Worker):
         key = TableKey(material, self.key.metric)
         return _Columns(self._store.table(key) if material.letters else None, self._threads)
 
-    def paint(self, part: int, partitions: range, written: Sequence[tuple[Side, Written]]) -> int:
-        """Writes a part of the slice: some of its structures, by their places in it."""
+    def paint(
+        self, parts: Sequence[tuple[int, range]], written: Sequence[tuple[Side, Written]]
+    ) -> list[int]:
+        """Writes parts of the slice: some of its structures each, by their places in it."""
         self._end_analysis()
         self._made = self._zeroing = None
         trim_heap()
         whole, packing = self._whole, self._packing
         logs = self._logs.histories(written, whole.share.own)
-        name = self._folder.part_name(part, self.incarnation)
-        return write_level_part(
-            self._folder, name, whole, logs, partitions, self._identity, packing, self._threads
-        )
+        where = self._identity, packing, self._threads
+        return [
+            write_level_part(
+                self._folder,
+                self._folder.part_name(number, self.incarnation),
+                whole,
+                logs,
+                chosen,
+                *where,
+            )
+            for number, chosen in parts
+        ]
 
 
 class TableJoiner(TableWorker):

@@ -38,7 +38,7 @@ from kingpair.workers.table.build_folder import BuildFolder
 from kingpair.workers.table.format import COMPACT, PLAIN
 from kingpair.workers.table.key import TableIdentity, TableKey
 from kingpair.workers.table.painting import Painter
-from kingpair.workers.table.parts import join, write_part
+from kingpair.workers.table.parts import join, write_parts
 from kingpair.workers.table.pass_logs import PassLogs, Written
 from kingpair.workers.table.table_store import TableStore
 
@@ -190,11 +190,10 @@ class Worker(TableWorker):
         history = self._logs.history(winner, written, self.domain.share.own)
         self._logs.secure(winner, written, self.number, self._workers)
         log = self._new_log(winner)
-        self._analysis = (
-            self._new_streamed_analysis(winner, log)
-            if open_sets is None
-            else self._new_analysis(winner, log, open_sets)
-        )
+        if open_sets is None:
+            self._analysis = self._new_streamed_analysis(winner, log)
+        else:
+            self._analysis = self._new_analysis(winner, log, open_sets)
         return self._analysis.last_exit, self._analysis.prepare(history)
 
     def _new_analysis(self, winner: Side, log: PassLog, open_sets: OpenSets) -> Analysis:
@@ -218,8 +217,7 @@ class Worker(TableWorker):
 
     def _new_streamed_analysis(self, winner: Side, log: PassLog) -> StreamedAnalysis:
         exits = WalkedExits(self.key, winner, self._store, self._threads)
-        passes = self.key.metric.passes_per_move
-        where = log, self._scratch_directory, passes, self._mode
+        where = log, self._scratch_directory, self.key.metric.passes_per_move, self._mode
         return StreamedAnalysis(self.domain, winner, exits, self._threads, *where)
 
     def lose_at_once(self) -> StepResult:
@@ -257,14 +255,16 @@ class Worker(TableWorker):
 
     # ---- the table ----
 
-    def paint(self, part: int, partitions: range, written: Sequence[tuple[Side, Written]]) -> int:
-        """Write a part of the table; its bytes."""
+    def paint(
+        self, parts: Sequence[tuple[int, range]], written: Sequence[tuple[Side, Written]]
+    ) -> list[int]:
+        """Writes parts of the table, by their numbers; the bytes of each."""
         self._end_analysis()
-        pairs = np.array(partitions, np.int16)
-        logs = self._logs.histories(written, pairs)
+        pairs = [np.array(partitions, np.int16) for _, partitions in parts]
+        logs = self._logs.histories(written, np.concatenate(pairs))
         painter = Painter(self._whole, logs, self._threads, self._packing, pairs, self.key.metric)
-        name = self._folder.part_name(part, self.incarnation)
-        return write_part(self._store.store, name, painter, self._identity, is_first=part == 0)
+        names = {number: self._folder.part_name(number, self.incarnation) for number, _ in parts}
+        return write_parts(self._store.store, names, painter, self._identity)
 
     def _end_analysis(self) -> None:
         self._put_away()

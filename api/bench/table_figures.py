@@ -4,6 +4,7 @@ Both are ratios of processor time inside one run, in turns, each the best of a f
 """
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -87,9 +88,9 @@ def _painting(out: Path, name: str, threads: int) -> Figure:
         partitions = np.arange(domain.index.partitions, dtype=np.int16)
 
         def paint() -> None:
-            painter = Unencoded(domain, histories, pool, PLAIN, partitions, METRIC)
-            for _ in painter.parts(identity):
-                pass
+            painter = Unencoded(domain, histories, pool, PLAIN, [partitions], METRIC)
+            for blocks in painter.parts(identity):
+                deque(blocks, maxlen=0)
 
         def passes() -> float:
             return sum(

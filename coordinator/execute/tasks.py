@@ -39,6 +39,7 @@ from kingpair.coordinator.machine.events import (
     Done,
     Failed,
     Fault,
+    Painted,
     Prepared,
     Proved,
     Written,
@@ -141,8 +142,9 @@ def done(worker: AnyWorker, call: Call, task: Task, inbound: Sequence[PackedFron
             case Seal():
                 seal(worker, task).result()
                 return Done(call), {}
-            case Paint(part, first, stop, logs):
-                return Written(call, worker.paint(part, range(first, stop), logs)), {}
+            case Paint(some, logs):
+                numbered = [(part.number, range(part.first, part.stop)) for part in some]
+                return Painted(call, tuple(worker.paint(numbered, logs))), {}
     raise AssertionError(f"{task} is the shell's")
 
 

@@ -19,7 +19,7 @@ entry or the number of a part.  So a worker of a former incarnation overwrites n
 from dataclasses import dataclass
 
 from kingpair.coordinator.machine.records import Record
-from kingpair.coordinator.plan.domains import LoggedSpan, SolvedLevel
+from kingpair.coordinator.plan.domains import LoggedSpan, SolvedLevel, TablePart
 from kingpair.workers.number_types import Depth, Side
 from kingpair.workers.solve.sets_mode import SetsMode
 
@@ -122,13 +122,9 @@ class Seal:
 
 @dataclass(frozen=True, slots=True)
 class Paint:
-    """Write the part of the table that holds partitions (of a level: structures) `first` to `stop`
-    (not included).
-    """
+    """Write parts of the table, all of them at once, as far as there are cores."""
 
-    part: int
-    first: int
-    stop: int
+    parts: tuple[TablePart, ...]  # in their order
     logs: tuple[tuple[Side, tuple[LoggedSpan, ...]], ...]  # by winner
 
 

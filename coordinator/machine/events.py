@@ -5,7 +5,7 @@
     the plan      Planned  Unplannable
     the cluster   NodesJoined  NodesUnfit  NodeLeft  NodesAwaited  WorkerLost  LeaseExpired
                   Restarted
-    answers       Done  Prepared  Computed  Written  Proved  Failed  Damaged
+    answers       Done  Prepared  Computed  Painted  Written  Proved  Failed  Damaged
 
 Any event may come at any time, late, twice or out of order.  One that does not fit the state of
 the build, or answers a call that is not waited for, changes nothing.
@@ -190,8 +190,16 @@ class Computed:
 
 
 @dataclass(frozen=True, slots=True)
+class Painted:
+    """Parts of a table are durable; the bytes of each."""
+
+    call: Call
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Written:
-    """A part, or the table, is durable."""
+    """The table is durable."""
 
     call: Call
     bytes: int
@@ -229,7 +237,7 @@ class Damaged:
     is_below: bool = False  # the log is that of a level that the domain rests on
 
 
-Answer = Done | Prepared | Computed | Written | Proved
+Answer = Done | Prepared | Computed | Painted | Written | Proved
 Event = (
     Queued
     | Admitted
@@ -250,6 +258,7 @@ Event = (
     | Done
     | Prepared
     | Computed
+    | Painted
     | Written
     | Proved
     | Failed

@@ -31,8 +31,8 @@ from kingpair.coordinator.machine.commands import (
     Verify,
     Win,
 )
-from kingpair.coordinator.machine.events import Answer, Computed, Prepared, Proved, Written
-from kingpair.coordinator.machine.painting import first_parts, nearest, unpainted
+from kingpair.coordinator.machine.events import Answer, Computed, Painted, Prepared, Proved, Written
+from kingpair.coordinator.machine.painting import first_parts, next_parts
 from kingpair.coordinator.machine.publishing import (
     export,
     exported,
@@ -76,7 +76,7 @@ def answered(run: Run, answer: Answer, policy: Policy, out: Out) -> Run:
         team = team._replace(last_exit=last_exit, sent=team.sent + answer.sent)
     if isinstance(answer, Computed):
         team = _gathered(team, answer)
-    if isinstance(task, Paint) and isinstance(answer, Written):
+    if isinstance(task, Paint):
         return _painted(run, team, task, answer, out)
     if isinstance(task, Publish) and isinstance(answer, Written):
         return published(run, team, answer, out)
@@ -255,13 +255,15 @@ def _paint(run: Run, team: Team, out: Out) -> Run:
     return ask(run, let_go(run, team, idle, out), Stage.PAINT, tasks, out)
 
 
-def _painted(run: Run, team: Team, task: Paint, answer: Written, out: Out) -> Run:
-    """A part is durable: on to the next one, or to the table."""
-    out.append(PartWritten(run.domain.name, task.part, run.part_count, answer.bytes))
-    run = further(run._replace(parts={**run.parts, task.part: team.incarnation}))
+def _painted(run: Run, team: Team, task: Paint, answer: Answer, out: Out) -> Run:
+    """Parts are durable: on to the next ones, or to the table."""
+    sizes = answer.sizes if isinstance(answer, Painted) else ()  # a former journal's: paint again
+    for part, size in zip(task.parts, sizes, strict=False):
+        out.append(PartWritten(run.domain.name, part.number, run.part_count, size))
+        run = further(run._replace(parts={**run.parts, part.number: team.incarnation}))
     worker = answer.call.worker
-    if waiting := list(unpainted(run, team)):
-        calls = issue(run, team, [(worker, nearest(run, team, worker, waiting))], out)
+    if (paint := next_parts(run, team, worker)) is not None:
+        calls = issue(run, team, [(worker, paint)], out)
         team = team._replace(calls={**team.calls, **calls}, issued=team.issued + 1)
     elif team.calls and is_needless(run, team, worker):
         team = let_go(run, team, [worker], out)

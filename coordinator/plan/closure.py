@@ -229,9 +229,13 @@ def winners_of(material: Material) -> tuple[Side, ...]:
 
 
 def part_size(material: Material, workers: int) -> int:
-    """The partitions of a part: all of them, or whole chunks so that several workers can paint."""
+    """The partitions of a part: all of them, or whole chunks so that several workers can paint.
+    One that is a chunk, as of seven men, is a part: its owner paints it from its own log.
+    """
     index = index_of(material)
     if workers == 1:
         return index.partitions
     chunk = index.together
+    if chunk == 1:
+        return chunk
     return max(chunk, index.partitions // (4 * workers) // chunk * chunk)

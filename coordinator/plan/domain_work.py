@@ -4,8 +4,8 @@
                them go, and opens its own partitions
     passes     steps on all partitions, barriers, what others found; the log goes to the store, or
                to the node's own disk, and if several workers write it as a copy to another's
-    painting   all workers paint parts of the table, one after the other; they read the log from
-               the store, or from their own disks and over the network from those of others
+    painting   all workers paint parts of the table, as many at once as they have cores; the log is
+               read from the store, or from their own disks and over the network from others'
     joining    one worker reads the parts of the others and writes the table
     proof      all workers prove parts of the table, and read it and the smaller tables for that
 
@@ -171,8 +171,9 @@ class DomainWork(NamedTuple):
         of their own and of others.
         """
         size, together = part_size(self.material, self.workers), index_of(self.material).together
-        shares = paint_shares(self.workers, size, together)
         chunks = -(-size // together)
+        at_once = max(1, self.cluster.cores // chunks)
+        shares = paint_shares(self.workers, size, together, at_once)
         rounds = shares.turns * -(-chunks // self.cluster.cores)
         painted = rounds * min(size, together) / len(TURNED)
         seconds = self.slots * self.constants.paint * painted

@@ -143,6 +143,15 @@ class WorkerPlacement:
 
 
 @dataclass(frozen=True, slots=True)
+class TablePart:
+    """A part of a table: partitions (of a level: structures) `first` to `stop` (not included)."""
+
+    number: int
+    first: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
 class LoggedSpan:
     """Consecutive passes in one log: its incarnation, and the number of its workers."""
 

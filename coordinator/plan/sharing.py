@@ -46,8 +46,8 @@ class Sharing(NamedTuple):
 
 
 class PaintShares(NamedTuple):
-    """The parts that one worker paints at most; and the partitions of the log that all workers read
-    of what they have logged themselves, and of what others have.
+    """How often a worker is given parts at most; and the partitions of the log that all workers
+    read of what they have logged themselves, and of what others have.
 
     A log has some partitions in one chunk, which is read whole for each part that has any of them.
     """
@@ -58,20 +58,22 @@ class PaintShares(NamedTuple):
 
 
 @lru_cache(maxsize=512)
-def paint_shares(workers: int, size: int, together: int) -> PaintShares:
-    """Counts what workers read that paint parts of `size` partitions, each the nearest to it of
-    those that are left, from logs with so many partitions together.
+def paint_shares(workers: int, size: int, together: int, at_once: int) -> PaintShares:
+    """Counts what workers read that paint parts of `size` partitions, each so many at once and the
+    nearest to it of those that are left, from logs with so many partitions together.
     """
     owners, chunks = cut(layout(), (1,) * workers), _chunks(workers, together)
     waiting = [range(at, min(at + size, len(TURNED))) for at in range(0, len(TURNED), size)]
     turns, read = 0, [0, 0]
     while waiting:
         turns += 1
-        for worker in range(min(workers, len(waiting))):
-            part = max(waiting, key=lambda some: owners[some.start : some.stop].count(worker))
-            waiting.remove(part)
-            for owner, held in {chunks[p] for p in part}:
-                read[owner != worker] += len(held)
+        taken = min(at_once, -(-len(waiting) // workers))
+        for worker in range(workers):
+            for _ in range(min(taken, len(waiting))):
+                part = max(waiting, key=lambda some: owners[some.start : some.stop].count(worker))
+                waiting.remove(part)
+                for owner, held in {chunks[p] for p in part}:
+                    read[owner != worker] += len(held)
     return PaintShares(turns, *read)
 
 

@@ -27,6 +27,7 @@ from kingpair.coordinator.machine.events import (
     Done,
     Event,
     NodesJoined,
+    Painted,
     Planned,
     Prepared,
     Proved,
@@ -95,7 +96,9 @@ class Driven:
                 return Done(call)
             case Prepare():
                 return Prepared(call, 1, ())
-            case Paint() | Publish():
+            case Paint(parts):
+                return Painted(call, (1,) * len(parts))
+            case Publish():
                 return Written(call, 1)
             case LoseAtOnce() | Win() | Lose():
                 team = self.build.runs[call.domain].team

@@ -71,7 +71,7 @@ def written_in_slices(directory: Path, key: TableKey, most: int) -> bytes:
     store, threads = TableStore(directory), Threads(1)
     written = []
     for found in analysed(store, key, threads, most):
-        found.worker.paint(0, range(found.domain.index.structures), found.solved.logs)
+        found.worker.paint([(0, range(found.domain.index.structures))], found.solved.logs)
         written.append(found.solved)
     TableJoiner(key, written, 1, store, threads).publish((), ())
     return (directory / key.file_name).read_bytes()

@@ -32,6 +32,7 @@ from kingpair.coordinator.machine.events import (
     Fault,
     Interrupted,
     NodesJoined,
+    Painted,
     Planned,
     Prepared,
     Unplannable,
@@ -276,7 +277,9 @@ class World:
             case commands.LoseAtOnce() | commands.Win() | commands.Lose():
                 count = int(getattr(task, "depth", 0) < 2)
                 return Computed(call, (count,) * 8, ())
-            case commands.Paint() | commands.Publish():
+            case commands.Paint(parts):
+                return Painted(call, (1,) * len(parts))
+            case commands.Publish():
                 return Written(call, 1)
         return Done(call)
 

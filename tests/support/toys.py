@@ -34,6 +34,7 @@ from kingpair.coordinator.machine.events import (
     Event,
     Failed,
     Fault,
+    Painted,
     Prepared,
     Proved,
     Written,
@@ -281,11 +282,12 @@ class Worker:
                 at = (self.domain.name, winner, depth, self.incarnation, self.number)
                 self.store.entries[at] = self.unsealed[winner, depth]
                 return Done(call)
-            case Paint(part, first, stop, logs):
+            case Paint(parts, logs):
                 layers = {w: self.store.log(self.domain.name, w, log) for w, log in logs}
-                painted = part_of(range(first, stop), layers)
-                self.store.parts[self.domain.name, part, self.incarnation] = painted
-                return Written(call, 8)
+                for part in parts:
+                    painted = part_of(range(part.first, part.stop), layers)
+                    self.store.parts[self.domain.name, part.number, self.incarnation] = painted
+                return Painted(call, (8,) * len(parts))
             case Publish(parts):
                 return self._publish(call, parts)
 

@@ -11,6 +11,7 @@ compression.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -67,35 +68,43 @@ def layers_of(
 
 @dataclass
 class Painter:
-    """Paints consecutive partitions of a table and counts their legal positions."""
+    """Paints parts of a table, which hold consecutive partitions each, and counts their legal
+    positions.  All threads share the chunks of all parts.
+    """
 
     domain: Domain
     logs: Histories
     threads: Threads
     packing: Compression
-    partitions: Chunk
+    partitions: Sequence[Chunk]  # of each part
     metric: Metric
 
     def __post_init__(self) -> None:
         self.dtype = smallest_table_dtype(self.logs)
         self._scratches = self.threads.scratches(self.domain)
-        self._chunks = self.domain.index.chunks(self.partitions)
+        self._chunks = [self.domain.index.chunks(each) for each in self.partitions]
         self._legal = np.zeros((2, self.domain.index.partitions), np.int64)
         # The partitions painted together: one, or all of a chunk if they are small.
-        self._together = 1 if self.domain.slots >= BLOCK else len(self._chunks[0])
+        largest = max(len(chunks[0]) for chunks in self._chunks)
+        self._together = 1 if self.domain.slots >= BLOCK else largest
         size = self._together * self.domain.slots
         self._canvases = self.threads.pool(lambda: np.zeros(2 * size, self.dtype))
 
-    def parts(self, identity: TableIdentity) -> Iterator[EncodedBlocks]:
-        """Yields the encoded blocks in order.  Once all are consumed, `legal` is complete."""
+    def parts(self, identity: TableIdentity) -> Iterator[Iterator[EncodedBlocks]]:
+        """Yields the encoded blocks of each part in order.  Once all of a part are consumed, its
+        `legal` is complete.
+        """
         schema = table_schema(identity, self.dtype)
-        return self.threads.stream(lambda chunk: self._part(chunk, schema), self._chunks)
+        every = chain.from_iterable(self._chunks)
+        blocks = self.threads.stream(lambda chunk: self._blocks(chunk, schema), every)
+        for chunks in self._chunks:
+            yield islice(blocks, len(chunks))
 
-    def legal(self) -> list[int]:
-        """The number of legal positions painted, by side to move."""
-        return [int(side.sum()) for side in self._legal]
+    def legal(self, part: int) -> list[int]:
+        """The number of legal positions of a part, by side to move."""
+        return [int(side.sum()) for side in self._legal[:, self.partitions[part]]]
 
-    def _part(self, chunk: Chunk, schema: pa.Schema) -> EncodedBlocks:
+    def _blocks(self, chunk: Chunk, schema: pa.Schema) -> EncodedBlocks:
         painting = self._painting(chunk)
         part = EncodedBlocks([], WrittenBlocks([], []))
         with self._canvases.lend() as canvas, self._scratches.lend() as scratch:
@@ -129,22 +138,22 @@ class Painter:
         _check(painting.paint(kernel, at, canonical, columns, legal, scratch))
         self._legal[:, pairs] = legal
 
-    def longest(self) -> LongestFens:
-        """The FENs of the first longest win and loss of each side among the painted partitions."""
+    def longest(self, part: int) -> LongestFens:
+        """The FENs of the first longest win and loss of each side in a part."""
         return {
             name: {
                 result: fen
                 for result, winner in (("win", side), ("loss", opponent(side)))
                 if (depth := deepest(self.logs, winner, result == "win")) is not None
-                and (fen := self._first(winner, result == "win", depth, side)) is not None
+                and (fen := self._first(part, winner, result == "win", depth, side)) is not None
             }
             for side, name in zip(SIDES, COLUMNS, strict=True)
         }
 
-    def _first(self, winner: Side, won: bool, depth: Depth, side: Side) -> str | None:
+    def _first(self, part: int, winner: Side, won: bool, depth: Depth, side: Side) -> str | None:
         """The FEN of the first position of a layer in the order of rows, None if there is none."""
         empty = self.domain.empty_stream
-        for chunk in self._chunks:
+        for chunk in self._chunks[part]:
             streams: dict[Partition, LayerStream] = {}
             for _, found in self.logs[winner].layers(chunk, depth, won):
                 streams |= found

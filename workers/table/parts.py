@@ -17,7 +17,7 @@ note.  A worker that was replaced while it joined may still run, and must not wr
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -36,6 +36,7 @@ from kingpair.workers.table.painting import (
 )
 from kingpair.workers.table.pass_times import pass_times, write_pass_times
 from kingpair.workers.table.writing import (
+    EncodedBlocks,
     SealedTrailer,
     WrittenBatch,
     WrittenBlocks,
@@ -60,18 +61,36 @@ class PartNote(NamedTuple):
     longest: LongestFens
 
 
-def write_part(
-    store: Store, name: str, painter: Painter, identity: TableIdentity, is_first: bool
+def write_parts(
+    store: Store, names: Mapping[int, str], painter: Painter, identity: TableIdentity
+) -> list[int]:
+    """Paints parts, writes each with its note and keeps both; `names` are by their numbers.
+    Returns the size of each part.
+    """
+    painted = enumerate(painter.parts(identity))
+    return [
+        _write_part(store, name, painter, place, blocks, identity if number == 0 else None)
+        for (number, name), (place, blocks) in zip(names.items(), painted, strict=True)
+    ]
+
+
+def _write_part(
+    store: Store,
+    name: str,
+    painter: Painter,
+    place: int,
+    painted: Iterable[EncodedBlocks],
+    header: TableIdentity | None,
 ) -> int:
-    """Paints a part, writes it with its note and keeps both.  Returns the size of the part."""
+    """Writes the part at a place among those painted; the first of the table has a header."""
     path = store.local_path(name)
     try:
         with open(path, "wb") as file:
-            if is_first:
-                file.write(header_of(table_schema(identity, painter.dtype)))
-            blocks = write_blocks(file, painter.parts(identity))
+            if header is not None:
+                file.write(header_of(table_schema(header, painter.dtype)))
+            blocks = write_blocks(file, painted)
             sync(file)
-            note = PartNote(file.tell(), *blocks, painter.legal(), painter.longest())
+            note = PartNote(file.tell(), *blocks, painter.legal(place), painter.longest(place))
         with open(store.local_path(_note_of(name)), "wb") as file:
             file.write(json.dumps(note).encode())
             sync(file)

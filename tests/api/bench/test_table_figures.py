@@ -62,12 +62,15 @@ def test_a_painter_without_an_encoder_counts_the_same_positions_and_writes_nothi
     }
     partitions = np.arange(DOMAIN.index.partitions, dtype=np.int16)
     painters = [
-        kind(DOMAIN, histories, pool, PLAIN, partitions, KEY.metric)
+        kind(DOMAIN, histories, pool, PLAIN, [partitions], KEY.metric)
         for kind in (Painter, Unencoded)
     ]
-    whole, bare = ([*painter.parts(TableIdentity(KEY, {}))] for painter in painters)
-    assert all(part.data for part in whole)
-    assert not any(part.data for part in bare)
-    assert painters[0].legal() == painters[1].legal()
+    whole, bare = (
+        [block for part in painter.parts(TableIdentity(KEY, {})) for block in part]
+        for painter in painters
+    )
+    assert all(block.data for block in whole)
+    assert not any(block.data for block in bare)
+    assert painters[0].legal(0) == painters[1].legal(0)
     for log in logs:
         log.close()

@@ -45,6 +45,7 @@ from kingpair.coordinator.machine.events import (
     ResumeRequested,
     RetryRequested,
     WorkerLost,
+    Written,
 )
 from kingpair.coordinator.machine.records import (
     Became,
@@ -367,11 +368,31 @@ def test_no_two_workers_paint_one_part() -> None:
     driven = Driven(plan(domain(size=2, winners=(), together=1)), *nodes(2))
     driven.answer(Create)
     while paints := driven.waiting(Paint):
-        parts = [task.part for _, task in paints]
+        parts = [part.number for _, task in paints for part in task.parts]
         assert len(set(parts)) == len(parts)
         driven.tell(driven.answer_to(*paints[0]))
     assert of(PartWritten, driven.heard)[-1].part == 7
     assert len(of(PartWritten, driven.heard)) == 8
+
+
+def test_a_worker_paints_its_own_partitions_first_and_as_many_parts_as_it_has_cores() -> None:
+    solved = domain(size=2, winners=(), together=1, threads=8)
+    driven = Driven(plan(solved), *nodes(2, cores=3))
+    driven.answer(Create)
+    team = driven.build.runs["D"].team
+    assert team is not None
+    for call, task in driven.waiting(Paint):
+        assert [part.number for part in task.parts] == list(team.shares[call.worker].partitions[:3])
+
+
+def test_parts_that_a_former_program_painted_one_by_one_are_painted_again() -> None:
+    """Its journal does not say which parts those of a call are."""
+    driven = until_painting(together=3)
+    ((call, first),) = driven.waiting(Paint)
+    driven.tell(Written(call, 1))
+    ((_, again),) = driven.waiting(Paint)
+    assert again == first
+    assert of(PartWritten, driven.heard) == []
 
 
 def without_a_win(driven: Driven) -> None:
@@ -408,7 +429,7 @@ def test_a_table_is_published_after_all_its_parts_and_then_its_logs_are_cleared(
     driven = until_painting(together=3)
     painted = []
     while paints := driven.waiting(Paint):
-        painted += [(task.first, task.stop) for _, task in paints]
+        painted += [(part.first, part.stop) for _, task in paints for part in task.parts]
         driven.answer(Paint)
     assert painted == [(0, 3), (3, 6), (6, 8)]
     heard = driven.answer(Publish)
@@ -418,8 +439,8 @@ def test_a_table_is_published_after_all_its_parts_and_then_its_logs_are_cleared(
 
 def test_a_published_table_is_verified_before_its_logs_are_cleared() -> None:
     driven = until_painting(verify=True)
-    driven.answer(Paint)
-    driven.answer(Paint)
+    while driven.waiting(Paint):
+        driven.answer(Paint)
     assert not of(Clear, driven.answer(Publish))
     ((call, _),) = driven.waiting(Verify)
     driven.tell(WorkerLost("D", call.incarnation, 0, "killed"))
