@@ -82,7 +82,6 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
 from kingpair.workers.errors import BadMaterial, DamagedTable, ForeignTable
@@ -92,20 +91,17 @@ from kingpair.workers.index.material_index import table_index
 from kingpair.workers.number_types import SIDES, Side
 from kingpair.workers.store.filesystem import printable
 from kingpair.workers.table.batch_reader import BatchReader
+from kingpair.workers.table.block_reader import UNREADABLE, BlockReader
 from kingpair.workers.table.key import FORMAT, TableKey
 from kingpair.workers.table.row_reader import BLOCK as BLOCK
 from kingpair.workers.table.row_reader import COLUMNS as COLUMNS
-from kingpair.workers.table.row_reader import RowReader
 from kingpair.workers.table.seal import (
-    DIGITS,
     FooterMetadata,
-    block_digest,
     contents_digest,
     first_damaged,
     read_trailer,
 )
 from kingpair.workers.table.stored_column import StoredColumn, StoredDenseColumn
-from kingpair.workers.table.value import Values
 
 LAYOUT = 2
 PACKED_LAYOUT = 3
@@ -131,11 +127,7 @@ def rows_of(material: Material) -> int:
     return table_index(material).rows
 
 
-_UNREADABLE = (pa.ArrowException, OSError, MemoryError, ValueError, TypeError, LookupError)
-"""The errors that pyarrow, json and lookups raise on damaged bytes."""
-
-
-class Table(RowReader):
+class Table(BlockReader):
     """A finished table, opened and checked.  The file is mapped; blocks are decoded on demand."""
 
     def __init__(self, path: Path, file: pa.NativeFile | None = None) -> None:
@@ -148,7 +140,7 @@ class Table(RowReader):
             self._open()
         except (FileNotFoundError, DamagedTable, ForeignTable):
             raise
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             raise DamagedTable(
                 f"{path}: its footer cannot be read: no table, truncated or damaged; build it again"
             ) from error
@@ -264,7 +256,7 @@ class Table(RowReader):
         if self._direct is None or self._footer.layout == DENSE_LAYOUT:
             return Table(self.path, self._file)
         other = copy(self)
-        RowReader.__init__(other)
+        BlockReader.__init__(other)
         other.lock = Lock()
         other._columns = {side: column.another() for side, column in self._columns.items()}
         return other
@@ -278,7 +270,7 @@ class Table(RowReader):
             raise self._damaged_footer()
         try:
             damaged = first_damaged(self._file, footer.pieces, part, parts)
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             raise self._damaged_footer() from error
         if damaged == 0:
             raise DamagedTable(f"{self.path}: its beginning is damaged; build the table again")
@@ -299,59 +291,6 @@ class Table(RowReader):
 
     def _damaged_footer(self) -> DamagedTable:
         return DamagedTable(f"{self.path}: its footer is damaged; build the table again")
-
-    def block(self, block: int, column: int) -> Values:
-        """The values of a block, checked against its digest."""
-        if column not in self.stored:
-            self.require_whole()
-        try:
-            values = self._columns[column].block(block)
-        except _UNREADABLE as error:
-            raise self._damaged(block, column) from error
-        self._check_block(values, block, column)
-        return values
-
-    def blocks_from(self, first: int, stop: int, column: int) -> Values:
-        """The values of consecutive blocks, each checked against its digest."""
-        if stop - first == 1:
-            return self.block(first, column)
-        if column not in self.stored:
-            self.require_whole()
-        try:
-            values = self._columns[column].blocks_from(first, stop)
-        except _UNREADABLE:
-            return np.concatenate([self.block(block, column) for block in range(first, stop)])
-        for block in range(first, stop):
-            at = (block - first) * BLOCK
-            self._check_block(values[at : at + BLOCK], block, column)
-        return values
-
-    def _check_block(self, values: Values, block: int, column: int) -> None:
-        at = DIGITS * (2 * block + column)
-        if block_digest(values) != self._footer.blocks[at : at + DIGITS]:
-            raise self._damaged(block, column)
-
-    def page(self, page: int, column: int, rows: int) -> Values:
-        """At least so many of the first values of a page (stored_column.py)."""
-        stored = self._columns[column]
-        if stored.page_rows == BLOCK:
-            return self.block(page, column)
-        self.read_ahead(page)
-        try:
-            return stored.page(page, rows)
-        except _UNREADABLE as error:
-            raise self._damaged(page * stored.page_rows // BLOCK, column) from error
-
-    def read_ahead(self, page: int) -> None:
-        """Lets the system read a page's batch."""
-        self._columns[self.stored[0]].read_ahead(page)
-
-    def is_at_hand(self, page: int, column: int) -> bool:
-        return self._columns[column].is_at_hand(page)
-
-    def _damaged(self, block: int, column: int) -> DamagedTable:
-        what = f"block {block} of column {COLUMNS[column]}"
-        return DamagedTable(f"{self.path}: {what} is damaged; build the table again")
 
     def close(self) -> None:
         self._columns.clear()

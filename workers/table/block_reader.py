@@ -1,0 +1,87 @@
+"""Reads the blocks of a table's columns, and checks each against its digest."""
+
+from abc import abstractmethod
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from kingpair.workers.errors import DamagedTable
+from kingpair.workers.number_types import Side
+from kingpair.workers.table.row_reader import BLOCK, COLUMNS, RowReader
+from kingpair.workers.table.seal import DIGITS, block_digest
+from kingpair.workers.table.stored_column import StoredColumn
+from kingpair.workers.table.value import Values
+
+UNREADABLE = (pa.ArrowException, OSError, MemoryError, ValueError, TypeError, LookupError)
+"""The errors that pyarrow, json and lookups raise on damaged bytes."""
+
+
+class BlockReader(RowReader):
+    """The columns of an open table."""
+
+    path: Path
+    stored: tuple[Side, ...]
+    _columns: dict[int, StoredColumn]
+
+    @property
+    @abstractmethod
+    def block_digests(self) -> str:
+        """The digests of all blocks, as digits."""
+
+    @abstractmethod
+    def require_whole(self) -> None:
+        """Raises ForeignTable for a table without one of the columns."""
+
+    def block(self, block: int, column: int) -> Values:
+        """The values of a block, checked against its digest."""
+        if column not in self.stored:
+            self.require_whole()
+        try:
+            values = self._columns[column].block(block)
+        except UNREADABLE as error:
+            raise self._damaged(block, column) from error
+        self._check_block(values, block, column)
+        return values
+
+    def blocks_from(self, first: int, stop: int, column: int) -> Values:
+        """The values of consecutive blocks, each checked against its digest."""
+        if stop - first == 1:
+            return self.block(first, column)
+        if column not in self.stored:
+            self.require_whole()
+        try:
+            values = self._columns[column].blocks_from(first, stop)
+        except UNREADABLE:
+            return np.concatenate([self.block(block, column) for block in range(first, stop)])
+        for block in range(first, stop):
+            at = (block - first) * BLOCK
+            self._check_block(values[at : at + BLOCK], block, column)
+        return values
+
+    def _check_block(self, values: Values, block: int, column: int) -> None:
+        at = DIGITS * (2 * block + column)
+        if block_digest(values) != self.block_digests[at : at + DIGITS]:
+            raise self._damaged(block, column)
+
+    def page(self, page: int, column: int, rows: int) -> Values:
+        """At least so many of the first values of a page (stored_column.py)."""
+        stored = self._columns[column]
+        if stored.page_rows == BLOCK:
+            return self.block(page, column)
+        self.read_ahead(page)
+        try:
+            return stored.page(page, rows)
+        except UNREADABLE as error:
+            raise self._damaged(page * stored.page_rows // BLOCK, column) from error
+
+    def read_ahead(self, page: int) -> None:
+        """Lets the system read a page's batch."""
+        self._columns[self.stored[0]].read_ahead(page)
+
+    def is_at_hand(self, page: int, column: int) -> bool:
+        return self._columns[column].is_at_hand(page)
+
+    def _damaged(self, block: int, column: int) -> DamagedTable:
+        what = f"block {block} of column {COLUMNS[column]}"
+        return DamagedTable(f"{self.path}: {what} is damaged; build the table again")
