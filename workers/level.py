@@ -237,9 +237,11 @@ class _Columns(NamedTuple):
         readers = self.threads.pool(table.another_reader)
 
         def read(some: slice) -> None:
+            (ends,) = np.nonzero(np.diff(numbers[some]) != 1)
             with readers.lend() as reader:
-                for out, number in zip(found[some], numbers[some], strict=True):
-                    reader.copy_rows(int(number) * size, out, side)
+                for run in np.split(np.arange(len(numbers))[some], ends + 1):
+                    out = found[run[0] : run[-1] + 1].reshape(-1)
+                    reader.copy_rows(int(numbers[run[0]]) * size, out, side)
 
         together = max(1, _ROWS_TOGETHER // size)
         self.threads.map(read, [slice(at, at + together) for at in range(0, len(found), together)])

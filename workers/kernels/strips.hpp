@@ -178,8 +178,10 @@ using Bytes = uint8_t __attribute__((vector_size(16)));
 using Shorts = uint16_t __attribute__((vector_size(16)));
 using Words = uint64_t __attribute__((vector_size(16)));
 
-// Lanes that are all ones or all zeros as bits, in an order of their own: a file's eight ranks side by side.
+// Lanes that are all ones or all zeros as bits, in the order that takes least: that of the lanes where a strip is one
+// register, else a file's eight ranks side by side.
 inline uint64_t packed(const Strip<uint8_t>& set) {
+    if constexpr (Strip<uint8_t>::PARTS == 1) return bits_of(set);
     Bytes part[4], bits{};
     std::memcpy(part, &set, sizeof set);
     for (int i = 0; i < 4; ++i) {
@@ -203,6 +205,7 @@ inline uint64_t packed(const Strip<uint16_t>& set) {
 
 template <class Key>
 inline int lane_of(int bit) {
+    if constexpr (Strip<Key>::PARTS == 1) return bit;
     const int rank = bit & 7, file = bit >> 3;
     return 8 * rank + (sizeof(Key) == 1 ? file : file / 2 + 4 * (file & 1));
 }

@@ -133,13 +133,12 @@ Findings check_group(const IndexedTable& table, const Judged& judged, const Rule
 
 template <class Key, class Value>
 Findings check(const IndexedTable& table, const std::vector<Judged>& judged, const Rules& rules, uint64_t* counts) {
-    static thread_local Histogram<Key> histogram;
-    histogram = {};
+    const auto histogram = std::make_unique<Histogram<Key>>();
     Findings found{0, 0, 0, {-1, 0, 0, 0}};
     for (const Judged& each : judged)
         for (const Group* group : groups_for(table, each.plan))
-            join(found, check_group<Key, Value>(table, each, rules, *group, histogram));
-    histogram.add_to(counts);
+            join(found, check_group<Key, Value>(table, each, rules, *group, *histogram));
+    histogram->add_to(counts);
     return found;
 }
 

@@ -33,36 +33,22 @@ class BlockReader(RowReader):
     def require_whole(self) -> None:
         """Raises ForeignTable for a table without one of the columns."""
 
-    def block(self, block: int, column: int) -> Values:
-        """The values of a block, checked against its digest."""
-        if column not in self.stored:
-            self.require_whole()
-        try:
-            values = self._columns[column].block(block)
-        except UNREADABLE as error:
-            raise self._damaged(block, column) from error
-        self._check_block(values, block, column)
-        return values
-
     def blocks_from(self, first: int, stop: int, column: int) -> Values:
         """The values of consecutive blocks, each checked against its digest."""
-        if stop - first == 1:
-            return self.block(first, column)
         if column not in self.stored:
             self.require_whole()
         try:
             values = self._columns[column].blocks_from(first, stop)
-        except UNREADABLE:
-            return np.concatenate([self.block(block, column) for block in range(first, stop)])
+        except UNREADABLE as error:
+            if stop - first > 1:  # one of them is to be named
+                return np.concatenate([self.block(each, column) for each in range(first, stop)])
+            raise self._damaged(first, column) from error
         for block in range(first, stop):
-            at = (block - first) * BLOCK
-            self._check_block(values[at : at + BLOCK], block, column)
+            at, digest = (block - first) * BLOCK, DIGITS * (2 * block + column)
+            found = block_digest(values[at : at + BLOCK])
+            if found != self.block_digests[digest : digest + DIGITS]:
+                raise self._damaged(block, column)
         return values
-
-    def _check_block(self, values: Values, block: int, column: int) -> None:
-        at = DIGITS * (2 * block + column)
-        if block_digest(values) != self.block_digests[at : at + DIGITS]:
-            raise self._damaged(block, column)
 
     def page(self, page: int, column: int, rows: int) -> Values:
         """At least so many of the first values of a page (stored_column.py)."""

@@ -101,7 +101,7 @@ from kingpair.workers.table.seal import (
     first_damaged,
     read_trailer,
 )
-from kingpair.workers.table.stored_column import StoredColumn, StoredDenseColumn
+from kingpair.workers.table.stored_column import stored_columns
 
 LAYOUT = 2
 PACKED_LAYOUT = 3
@@ -177,19 +177,11 @@ class Table(BlockReader):
         self._direct: BatchReader | None = None
         if isinstance(self._file, pa.MemoryMappedFile | pa.OSFile):
             self._direct = BatchReader(self._file, trailer.pieces())
-        self._columns = self._stored_columns(first)
+        readers = [first, *(self._reader(field) for field in self.stored[1:])]
+        is_dense = footer.layout == DENSE_LAYOUT
+        self._columns = stored_columns(readers, self.material, self.stored, self._direct, is_dense)
         column = self._columns[self.stored[0]]
         self.blocks, self.page_rows, self.dtype = column.blocks, column.page_rows, column.dtype
-
-    def _stored_columns(self, first: pa.ipc.RecordBatchFileReader) -> dict[int, StoredColumn]:
-        if self._footer.layout == DENSE_LAYOUT:
-            side = self.stored[0]
-            return {side: StoredDenseColumn(first, self.material, side, self._direct)}
-        readers = [first, *(self._reader(field) for field in self.stored[1:])]
-        return {
-            side: StoredColumn(reader, self.material, field, self._direct)
-            for field, (side, reader) in enumerate(zip(self.stored, readers, strict=True))
-        }
 
     @property
     def is_whole(self) -> bool:
@@ -281,9 +273,8 @@ class Table(BlockReader):
         """Raises DamagedTable for the damaged block of a batch, or for the batch if no block is."""
         together = self._columns[self.stored[0]].blocks_of_batch
         first, last = batch * together, min((batch + 1) * together, self.blocks) - 1
-        for block in range(first, last + 1):
-            for column in self.stored:
-                self.block(block, column)
+        for column in self.stored:
+            self.blocks_from(first, last + 1, column)
         raise DamagedTable(
             f"{self.path}: record batch {batch}, of blocks {first} to {last}, is damaged where no "
             "value shows it; build the table again"

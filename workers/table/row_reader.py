@@ -23,12 +23,14 @@ class RowReader(ABC):
         self._recents: list[tuple[int, Values] | None] = [None] * len(COLUMNS)
 
     @abstractmethod
+    def blocks_from(self, first: int, stop: int, column: int) -> Values:
+        """The values of consecutive blocks, each checked against its digest.  It takes less time
+        than one block after another.
+        """
+
     def block(self, block: int, column: int) -> Values:
         """The values of a block, checked against its digest."""
-
-    @abstractmethod
-    def blocks_from(self, first: int, stop: int, column: int) -> Values:
-        """The values of consecutive blocks, which takes less time than one block after another."""
+        return self.blocks_from(block, block + 1, column)
 
     def values(self, run: int, side: Side) -> Values:
         """The values of a run with `side` (0 stronger, 1 weaker) to move.  Without pawns the runs

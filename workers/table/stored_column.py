@@ -4,6 +4,7 @@ A column decodes a *block* as a whole, which has a digest, or a *page* of it: th
 decodes together.  A page is a block, or in a dense table one code of 4,096 rows.
 """
 
+from collections.abc import Sequence
 from copy import copy
 from threading import Lock
 from typing import Any
@@ -55,6 +56,8 @@ class StoredColumn:
 
     def blocks_from(self, first: int, stop: int) -> Values:
         """The values of consecutive blocks."""
+        if stop - first == 1:
+            return self.block(first)
         if self._direct is not None and self.blocks_of_batch == 1:
             last = min(BLOCK, self._rows - (stop - 1) * BLOCK)
             batches = range(first, stop)
@@ -131,3 +134,19 @@ class StoredDenseColumn(StoredColumn):
         groups.validate(full=True)
         first = block * BLOCK
         return first, min(BLOCK, self._rows - first), groups[place].as_py()
+
+
+def stored_columns(
+    readers: Sequence[pa.ipc.RecordBatchFileReader],
+    material: Material,
+    sides: Sequence[Side],
+    direct: BatchReader | None,
+    is_dense: bool,
+) -> dict[int, StoredColumn]:
+    """The columns of a file, by the side to move."""
+    if is_dense:
+        return {sides[0]: StoredDenseColumn(readers[0], material, sides[0], direct)}
+    return {
+        side: StoredColumn(reader, material, field, direct)
+        for field, (side, reader) in enumerate(zip(sides, readers, strict=True))
+    }

@@ -225,14 +225,7 @@ def _footer(
     """Arrow's Footer (File.fbs): version 5, the schema, the place of each batch, our metadata."""
     b = flatbuffers.Builder(1024 + 24 * len(places) + sum(map(len, metadata.values())))
     custom = _key_values(b, metadata)
-    b.StartVector(24, len(places), 8)
-    for offset, head, body in reversed(places):
-        b.Prep(8, 24)
-        b.PrependInt64(body)
-        b.Pad(4)
-        b.PrependInt32(head)
-        b.PrependInt64(offset)
-    batches = b.EndVector()
+    batches = _structs(b, b"".join(_PLACE.pack(*place) for place in places), len(places))
     b.StartVector(24, 0, 8)
     dictionaries = b.EndVector()
     described = _schema(b, schema)
@@ -244,6 +237,19 @@ def _footer(
     b.PrependUOffsetTRelativeSlot(4, custom, 0)
     b.Finish(b.EndObject())
     return bytes(b.Output())
+
+
+_PLACE = struct.Struct("<qi4xq")  # a Block of File.fbs: offset, length of the metadata, of the body
+
+
+def _structs(b: flatbuffers.Builder, data: bytes, count: int) -> int:
+    """A vector of so many structs, as bytes: to prepend number by number takes a tenth of a second
+    for 5,000 batches.
+    """
+    b.StartVector(len(data) // max(count, 1), count, 8)
+    b.head -= len(data)
+    b.Bytes[b.head : b.head + len(data)] = data
+    return int(b.EndVector())
 
 
 def _schema(b: flatbuffers.Builder, schema: pa.Schema) -> int:
