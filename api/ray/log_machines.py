@@ -26,6 +26,7 @@ from kingpair.api.ray.resource_holder import placed_on
 from kingpair.workers.passlog.keeper import LogIndex, LogKeeper
 
 ANSWER_SECONDS = 30.0
+REMOVAL_SECONDS = 5.0
 _AT_ONCE = 8
 _PR_SET_PDEATHSIG = 1  # of linux/prctl.h
 
@@ -81,11 +82,14 @@ class LogMachines:
         self._directory = directory
         self._machines: dict[str, LogMachine] = {}  # by node
         self._cleared: set[str] = set()  # folders of tables that are there
+        self._there: Collection[str] = ()
+        self._removals: dict[str, Any] = {}  # by node: the last one
 
     def on(self, nodes: Collection[str]) -> Sequence[LogMachine]:
         """Returns the machines of the nodes that are there, if there are several."""
         if self._directory is None or len(nodes) < 2:
             return ()
+        self._there = frozenset(nodes)
         for node in sorted(nodes - self._machines.keys()):
             process = _REMOTE.options(**placed_on(node)).remote(self._directory)
             self._machines[node] = LogMachine(process)
@@ -99,11 +103,15 @@ class LogMachines:
 
     def _clear(self, nodes: Collection[str], folders: Collection[str]) -> None:
         for node in nodes:
-            self._machines[node].process.remove.remote(*folders)
+            self._removals[node] = self._machines[node].process.remove.remote(*folders)
 
     def close(self) -> None:
-        for machine in self._machines.values():
-            with suppress(RayError):
+        """Ends the processes, once what was to be removed is gone on the nodes that are there."""
+        left = [removal for node, removal in self._removals.items() if node in self._there]
+        with suppress(RayError):
+            if left:
+                ray.wait(left, num_returns=len(left), timeout=REMOVAL_SECONDS)
+            for machine in self._machines.values():
                 ray.kill(machine.process)
         self._machines.clear()
 

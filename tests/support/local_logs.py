@@ -3,8 +3,8 @@
     python local_logs.py OUT LOGS
 
 Three hosts as in cut_off_host.py, each with a directory of its own at LOGS, which is LOGS/hN seen
-from outside.  Two of them share the last table.  In the middle of a pass one of these ends, with
-all of its processes; the third takes its place.
+from outside.  They share the last table.  In the middle of a pass one of them ends, with all of its
+processes; each of the other two has a log that it reads from the other one.
 
 Prints `lost` with the logs that this host has then, the other hosts, and the store; and `built`
 with the logs of the other hosts at the end, and what was noticed.  To be run in network, process
@@ -67,13 +67,13 @@ def main(out: Path, logs: Path) -> None:
         executor.await_node(leaving=True)
 
     def open_executor(site: Site, tables: object) -> Losing:
-        executors.append(Losing(site, 2, lose))
+        executors.append(Losing(site, 3, lose))
         return executors[-1]
 
     with connected(f"{HEAD}:6379", 1):
         await_hosts(hosts, start)
         spec = BuildSpec((Material.parse("KQvKR"),))
-        request = BuildRequest(spec, out, workers=2, grain=1, logs=logs)
+        request = BuildRequest(spec, out, workers=3, grain=1, logs=logs)
         build(request, lambda event: None, open_executor)
         print("\nbuilt", logs_in(*own.values(), out), *executors[0].noticed, flush=True)
     os._exit(0)  # what still runs ends with this namespace
