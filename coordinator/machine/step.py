@@ -197,8 +197,7 @@ def _unfit(build: BuildJob, event: NodesUnfit, out: Out) -> BuildJob:
 def _left(build: BuildJob, event: NodeLeft, out: Out) -> BuildJob:
     if event.name not in build.nodes:
         return build
-    nodes = {name: node for name, node in build.nodes.items() if name != event.name}
-    build = build._replace(nodes=nodes)
+    build = build._replace(nodes={n: node for n, node in build.nodes.items() if n != event.name})
     hit = [
         name
         for name, run in build.runs.items()
