@@ -8,7 +8,8 @@ The processes end with the build.  One that dies is started again on its node; i
 what is in the directory.  Every wait has a limit, after which the machine counts as one that does
 not answer.
 
-Cost: 60 MiB of memory on each node, and what its libraries share.  Bytes go from node to node through Ray's object stores.
+Cost: 60 MiB of memory on each node, and what its libraries share.  Bytes go from node to node
+through Ray's object stores.
 """
 
 import ctypes
