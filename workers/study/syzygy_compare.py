@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from kingpair.workers import _kernels
 from kingpair.workers.errors import DamagedTable, ForeignTable, MissingTableError
 from kingpair.workers.game.chess.position import EMPTY, Colour, Position
+from kingpair.workers.game.metric import CLOCK_LIMIT
 from kingpair.workers.game.rules import fen
 from kingpair.workers.study.syzygy_export import OpenTable, columns_from, has_right_checksum
 from kingpair.workers.syzygy.coding import FREE
 from kingpair.workers.syzygy.distance import distance_of
 from kingpair.workers.syzygy.file import SubTable, SyzygyFile
 from kingpair.workers.syzygy.layout import BLACK_TO_MOVE, FileKind
-from kingpair.workers.syzygy.numbering import BLACK, LETTERS
+from kingpair.workers.syzygy.numbering import BLACK, LETTERS, PAWN, Men
 from kingpair.workers.syzygy.source import ResultColumns, destinations, positions
 from kingpair.workers.syzygy.writer import ANY_DISTANCE, PIECE, PLIES, RESULT_SHIFT
 
@@ -30,6 +31,11 @@ Values = NDArray[np.uint16]
 WORDS = ("loss", "blessed loss", "draw", "cursed win", "win")
 RESULTS = (2, -2, 1, -1)
 """The results of distances, in the order of their numbers."""
+AT_ONCE = (
+    RESULTS.index(2) << RESULT_SHIFT | 1,
+    RESULTS.index(1) << RESULT_SHIFT | CLOCK_LIMIT + 1,
+)
+"""The distances of wins and cursed wins by a zeroing move."""
 
 
 class SyzygyDifference(NamedTuple):
@@ -92,6 +98,7 @@ class _ComparedPart(NamedTuple):
         self.source.read(self.side, first, results, distances)
         if has_plies:
             wrong, looked_at = self._wrong_distances(values, distances)
+            self._forgive_double_steps(wrong, distances, first)
         else:
             wrong, looked_at = _wrong_results(values, results), count
         places = np.flatnonzero(wrong)
@@ -104,6 +111,16 @@ class _ComparedPart(NamedTuple):
         pairs = values.astype(np.uint32) << 16 | distances
         unlike = [pair for pair in np.unique(pairs[needed]).tolist() if not self._agrees(pair)]
         return needed & np.isin(pairs, unlike), int(needed.sum())
+
+    def _forgive_double_steps(self, wrong: Flags, distances: Values, first: int) -> None:
+        """Clears the flags of positions that a double step wins though it can be captured en
+        passant: no prober looks at their values, and only ours has distances there.
+        """
+        places = np.flatnonzero(wrong & np.isin(distances, AT_ONCE))
+        squares = np.empty((len(places), len(self.table.men)), np.uint8)
+        for row, place in zip(squares, places.tolist(), strict=True):
+            self.table.numbering.squares(first + place, row[np.newaxis])
+        wrong[places[has_double_step_beside_enemy(self.table.men, squares, self.side)]] = False
 
     def _agrees(self, pair: int) -> bool:
         value, ours = pair >> 16, pair & 0xFFFF
@@ -129,6 +146,20 @@ class _ComparedPart(NamedTuple):
             letter = LETTERS[man % BLACK]
             board[square] = letter.lower() if man >= BLACK else letter
         return fen(Position("".join(board), Colour.BLACK if self.side else Colour.WHITE))
+
+
+def has_double_step_beside_enemy(men: Men, squares: NDArray[np.uint8], side: int) -> Flags:
+    """Whether a pawn of the side to move can go two steps and stand beside a pawn of the other."""
+    forward, home = (-8, 6) if side else (8, 1)
+    at = squares.astype(np.int16)
+    found = np.zeros(len(at), bool)
+    own, others = (at[:, np.array(men) == PAWN + BLACK * of] for of in (side, 1 - side))
+    for pawn in own.T:
+        over, target = pawn + forward, pawn + 2 * forward
+        is_blocked = ((at == over[:, None]) | (at == target[:, None])).any(axis=1)
+        beside = (others >> 3 == target[:, None] >> 3) & (abs(others - target[:, None]) == 1)
+        found |= (pawn >> 3 == home) & ~is_blocked & beside.any(axis=1)
+    return found
 
 
 def _wrong_results(values: Values, results: Values) -> Flags:

@@ -30,7 +30,7 @@ from kingpair.workers.game.chess.fen import parse_fen
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.chess.waves import closure
 from kingpair.workers.game.metric import Metric
-from kingpair.workers.study.syzygy_compare import compare
+from kingpair.workers.study.syzygy_compare import compare, has_double_step_beside_enemy
 from kingpair.workers.study.syzygy_export import (
     columns_from,
     export_syzygy,
@@ -395,6 +395,25 @@ def test_files_of_others_agree_with_our_tables(ours: Path) -> None:
             for kind in FileKind:
                 found = compare(tablebase.table, GOLDEN / f"{name}{kind.value}", pool)
                 assert found.differences == 0, found.first
+
+
+def test_a_double_step_beside_an_enemy_pawn_is_found() -> None:
+    """There the files of others hold any value, as the step wins though it can be captured."""
+    men = (9, 1, 1, 6, 14)  # the pawn of KPPvKP's weaker side, those of the stronger, the kings
+    squares = np.array(
+        [
+            [chess.A4, chess.A2, chess.B2, chess.D1, chess.A1],  # b4 is a win
+            [chess.A4, chess.A2, chess.B3, chess.D1, chess.A1],
+            [chess.A4, chess.A2, chess.B2, chess.B3, chess.A1],  # blocked
+            [chess.H4, chess.A2, chess.A5, chess.D1, chess.A1],  # no neighbour across the board
+        ],
+        np.uint8,
+    )
+    assert has_double_step_beside_enemy(men, squares, 0).tolist() == [True, False, False, False]
+    swapped = tuple(man ^ 8 for man in men)
+    flipped = squares ^ np.uint8(56)
+    assert has_double_step_beside_enemy(swapped, flipped, 1).tolist()[:2] == [True, False]
+    assert not has_double_step_beside_enemy(men, squares, 1).any()
 
 
 def test_an_altered_value_is_found_and_named(ours: Path, tmp_path: Path) -> None:
