@@ -43,6 +43,12 @@ class Share:
         return np.array(sorted(around - own), np.int16)
 
     @cached_property
+    def is_own(self) -> NDArray[np.bool_]:
+        """Whether each partition is its own."""
+        found: NDArray[np.bool_] = np.array(self.owners) == self.number
+        return found
+
+    @cached_property
     def places(self) -> Pairs:
         """The place of each partition in the arrays, -1 for those that are not held."""
         places = np.full(len(self.kings), -1, np.int16)

@@ -8,7 +8,7 @@ incarnation to incarnation, so this module finds layers by partition:
 """
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -109,10 +109,10 @@ class History:
                         yield found, log.read_packed(found), places
 
     def packed_layer(
-        self, depth: Depth, won: bool, wanted: Collection[int]
+        self, depth: Depth, won: bool, wanted: NDArray[np.bool_]
     ) -> Iterator[tuple[NDArray[np.int16], PackedStreams]]:
-        """Yields the chunks of one layer that have any of some partitions, as they lie in the logs:
-        partitions, and their streams.
+        """Yields the chunks of one layer that have any of the partitions that are marked, as they
+        lie in the logs: partitions, and their streams.
 
         The layer STALEMATES is of the log that has the first pass.
         """
@@ -151,10 +151,10 @@ class _Chunks:
         self._order = np.full(2 + partitions.max(initial=-1), -1)
         self._order[partitions] = np.arange(len(partitions))
 
-    def with_any(self, wanted: Collection[int]) -> Iterator[NDArray[np.int16]]:
-        """Yields the partitions of each chunk that has any of some."""
+    def with_any(self, wanted: NDArray[np.bool_]) -> Iterator[NDArray[np.int16]]:
+        """Yields the partitions of each chunk that has any of those that are marked."""
         for chunk in self._chunks:
-            if any(pair in wanted for pair in chunk.tolist()):
+            if wanted[chunk].any():
                 yield chunk
 
     def firsts_of(self, wanted: NDArray[np.integer[Any]]) -> list[int]:

@@ -77,7 +77,7 @@ class ClassedLevel:
         kept, logs, own = level.structures, level.below[lower], alone(level.domain.share)
         self.numbers = lower.numbers(kept)
         self._domain = Domain(level.domain.material, own, lower.placings(kept))
-        self._own, self._threads, self._limit = frozenset(own.own.tolist()), threads, limit
+        self._own, self._threads, self._limit = own, threads, limit
         self._metric, self._found = level.metric, self._empty()
         every = self._empty()
         open_all(self._domain, mover, every, threads)
@@ -93,7 +93,7 @@ class ClassedLevel:
         return self._domain.kernel
 
     def _empty(self) -> Layer:
-        return Layer.empty(len(self._own), self._domain.kernel.rows)
+        return Layer.empty(len(self._own.own), self._domain.kernel.rows)
 
     def _classes(self, history: History | None, won: bool, left: Layer) -> tuple[Layer, Layer]:
         """The positions that a winner's analysis has found, within the limit and beyond it.  They

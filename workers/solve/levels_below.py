@@ -46,7 +46,7 @@ class LevelBelow:
         self.numbers = lower.numbers(of)
         self._domain = Domain(material, own, lower.placings(of))
         self._history, self._threads = history, threads
-        self._own = frozenset(own.own.tolist())
+        self._own = own
         self.open_w, self.won, self.lost = (self._layer() for _ in range(3))
         open_all(self._domain, winner, self.open_w, threads)
         self.stalemates = self._layer() if all(material.pawns) else None
@@ -54,7 +54,7 @@ class LevelBelow:
             self._play(STALEMATES, False, self.stalemates, None)
 
     def _layer(self) -> Layer:
-        return empty_layer(len(self._own), self._domain.kernel.rows)
+        return empty_layer(len(self._own.own), self._domain.kernel.rows)
 
     @property
     def last(self) -> int:
@@ -82,27 +82,28 @@ def play(
     depth: Depth,
     won: bool,
     domain: Domain,
-    own: frozenset[int],
+    own: Share,
     layer: Layer,
     less: _kernels.Layer | None,
     threads: Threads,
 ) -> None:
     """Makes `layer` what a pass found in a worker's own partitions, and takes it out of `less`."""
     layer.live[:] = 0
+    owned = own.is_own
 
     def job(packed: tuple[Chunk, PackedStreams]) -> None:
         partitions, (streams, ends) = packed
         kernel, all_ends = domain.kernel, ends.tolist()
-        if own.issuperset(partitions.tolist()):
+        if owned[partitions].all():
             _sound(_kernels.restore_all(kernel, partitions, streams, all_ends, layer.kernel, less))
             return
         # Another number of workers logged it.
         for pair, stream in zip(partitions.tolist(), split(streams, all_ends), strict=True):
-            if pair in own:
+            if owned[pair]:
                 _sound(_kernels.restore(kernel, pair, stream, layer.kernel, less))
 
     try:
-        threads.map(job, history.packed_layer(depth, won, own))
+        threads.map(job, history.packed_layer(depth, won, owned))
     except DamagedLog as damage:
         damage.is_below = True
         raise
