@@ -110,6 +110,29 @@ def _malloc_trim() -> Any:
     return getattr(ctypes.CDLL(None), "malloc_trim", None)
 
 
+_MAY_MOVE, _FIXED, _KEEP_SOURCE = 1, 2, 4  # MREMAP_MAYMOVE, MREMAP_FIXED, MREMAP_DONTUNMAP
+
+
+def move_pages(source: int, target: int, size: int) -> bool:
+    """Moves private memory from one address to another, without a copy.  The source is empty then,
+    and what was at the target is gone.  Returns whether the system can do that (Linux 5.7 can).
+    """
+    remap = _mremap()
+    if remap is None:
+        return False
+    flags = _MAY_MOVE | _FIXED | _KEEP_SOURCE
+    return bool(remap(source, size, size, flags, target) == target)
+
+
+@cache
+def _mremap() -> Any:
+    remap = getattr(ctypes.CDLL(None), "mremap", None)
+    if remap is not None:
+        size, address = ctypes.c_size_t, ctypes.c_void_p
+        remap.argtypes, remap.restype = (address, size, size, ctypes.c_int, address), address
+    return remap
+
+
 class Layer:
     """A set of positions of one side to move, held for some partitions; see kernels.hpp."""
 

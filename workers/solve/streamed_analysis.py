@@ -207,6 +207,7 @@ class StreamedAnalysis:
 
         def job(piece: Chunk) -> tuple[Tally, Streams]:
             tally: Tally = np.zeros(len(piece), np.uint64)
+            self._found.take(walk, piece)
             with take(piece) as taken:
                 with self._scratches.lend() as scratch:
                     taken.changed = step(walk, piece, tally, scratch)

@@ -16,6 +16,7 @@ from kingpair.workers.sets.disk_use import DiskUse
 from kingpair.workers.sets.domain import Domain
 from kingpair.workers.sets.memory import Layer
 from kingpair.workers.sets.threads import Chunk
+from kingpair.workers.solve.budget import AHEAD, walk_piece
 from kingpair.workers.solve.piece_stream import (
     DiskThreads,
     PieceStream,
@@ -52,18 +53,19 @@ class SetsByWalk:
         # Of open_w copies are kept, which `lose` looks at; of open_l its own partitions alone.
         sizes = (share.held, self._rows), (len(share.own), self._rows)
         self._disk_threads = disk_threads = DiskThreads(threads)
-        window = self._places, self._rows
+        # A piece for each thread, one read ahead and one not yet written.
+        self._waiting = (threads + AHEAD) * walk_piece(domain.index.together)
         self.open_w: WalkedSet
         self.open_l: WalkedSet
         self.open_w, self.open_l = (
             HeldSet(*size)
             if number < mode.held
-            else FiledSet(SetFile(scratch, *size, share.places), Window(*window), disk_threads)
+            else FiledSet(SetFile(scratch, *size, share.places), self.window(), disk_threads)
             for number, size in enumerate(sizes)
         )
 
     def window(self) -> Window:
-        return Window(self._places, self._rows)
+        return Window(self._places, self._rows, self._waiting)
 
     @property
     def disk_use(self) -> DiskUse:

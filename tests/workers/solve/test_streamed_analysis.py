@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from building import built
 from full_disks import files_end_at
@@ -17,7 +18,7 @@ from kingpair.coordinator.plan.estimate import estimate
 from kingpair.workers.errors import CannotBuild
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
-from kingpair.workers.number_types import STRONGER, WEAKER, Depth, Side
+from kingpair.workers.number_types import STRONGER, WEAKER, Depth, Partition, Side
 from kingpair.workers.passlog.history import History, LogRange
 from kingpair.workers.passlog.log import LayerChunk, LogFile, PassResult
 from kingpair.workers.passlog.writer import PassLog
@@ -206,6 +207,30 @@ def test_a_file_keeps_what_was_written_to_it(material: str, tmp_path: Path) -> N
     assert not window.layer.dense().any()
     window.read(file, walk, walk.partitions)
     assert (window.layer.dense() == wanted).all()
+    file.close()
+
+
+def test_partitions_are_read_into_memory_that_others_left(tmp_path: Path) -> None:
+    domain = domain_of(Material.parse("KRBvKBN"))
+    (walk, *_) = walks(domain, STRONGER)
+    file = SetFile(tmp_path, 462, domain.kernel.rows)
+    window = Window(len(walk.partitions), domain.kernel.rows, waiting=2)
+    size = domain.words
+    pieces = [walk.partitions[at : at + 1] for at in range(3)]
+    for _ in range(2):
+        for number, piece in enumerate(pieces):
+            window.take(walk, piece)
+            at = walk.places[Partition(int(piece[0]))]
+            window.layer.words[at * size : (at + 1) * size] = number + 1
+            window.layer.mark()
+            window.write(file, walk, piece)
+            window.release(walk, piece)
+            assert not window.layer.live.any()
+        for number, piece in enumerate(pieces):
+            window.read(file, walk, piece)
+            at = walk.places[Partition(int(piece[0]))]
+            assert (window.layer.words[at * size : (at + 1) * size] == number + 1).all()
+        window.release(walk, np.concatenate(pieces))
     file.close()
 
 
