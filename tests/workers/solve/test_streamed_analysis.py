@@ -210,11 +210,12 @@ def test_a_file_keeps_what_was_written_to_it(material: str, tmp_path: Path) -> N
     file.close()
 
 
-def test_partitions_are_read_into_memory_that_others_left(tmp_path: Path) -> None:
+@pytest.mark.parametrize("waiting", [0, 2])
+def test_partitions_are_read_into_memory_that_others_left(waiting: int, tmp_path: Path) -> None:
     domain = domain_of(Material.parse("KRBvKBN"))
     (walk, *_) = walks(domain, STRONGER)
     file = SetFile(tmp_path, 462, domain.kernel.rows)
-    window = Window(len(walk.partitions), domain.kernel.rows, waiting=2)
+    window = Window(len(walk.partitions), domain.kernel.rows, waiting)
     size = domain.words
     pieces = [walk.partitions[at : at + 1] for at in range(3)]
     for _ in range(2):
