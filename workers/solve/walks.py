@@ -62,13 +62,13 @@ class Window:
 
     def __init__(self, partitions: int, rows: int, waiting: int = 0) -> None:
         self._rows, self._size = rows, rows * 512
-        self._memory = _Pages(partitions, self._size)
+        self._memory = _WindowMemory(partitions, self._size)
         occupied = np.zeros(partitions * rows, np.uint8)
         self.layer = Layer(self._memory.words, occupied, np.zeros(partitions, np.uint32))
         self._restored: set[int] = set()  # the places that `renew` was last called for
         self._taken: set[int] = set()  # the places that are in use
         waiting = waiting if self._size >= HUGE else 0
-        self._beside = _Pages(waiting, self._size)
+        self._beside = _WindowMemory(waiting, self._size)
         self._empty, self._filled = [*range(waiting)], list[int]()  # the slots of that
         self._lock = Lock()
 
@@ -121,7 +121,7 @@ class Window:
                 self._memory.give_back(place)
 
 
-class _Pages:
+class _WindowMemory:
     """Memory in pieces of one size, which can be moved from and to other such memory."""
 
     def __init__(self, pieces: int, piece: int) -> None:
@@ -135,7 +135,7 @@ class _Pages:
         self._address = address + self._start
         self.words = np.frombuffer(self._memory, np.uint64, size // 8, self._start)
 
-    def move(self, number: int, other: "_Pages", there: int) -> bool:
+    def move(self, number: int, other: "_WindowMemory", there: int) -> bool:
         """Moves a piece to a place of other memory.  Returns whether the system can do that."""
         source = self._address + number * self._piece
         return move_pages(source, other._address + there * self._piece, self._piece)
