@@ -1,5 +1,6 @@
 """Counts the partitions that the workers of a team hold, copy, read and paint, and prove."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -62,7 +63,8 @@ def paint_shares(workers: int, size: int, together: int, at_once: int) -> PaintS
     """Counts what workers read that paint parts of `size` partitions, each so many at once and the
     nearest to it of those that are left, from logs with so many partitions together.
     """
-    owners, chunks = cut(layout(), (1,) * workers), _chunks(workers, together)
+    owners = cut(layout(), (1,) * workers)
+    chunks = _chunks(owners, together)
     waiting = [range(at, min(at + size, len(TURNED))) for at in range(0, len(TURNED), size)]
     turns, read = 0, [0, 0]
     while waiting:
@@ -77,11 +79,10 @@ def paint_shares(workers: int, size: int, together: int, at_once: int) -> PaintS
     return PaintShares(turns, *read)
 
 
-def _chunks(workers: int, together: int) -> list[tuple[int, tuple[int, ...]]]:
+def _chunks(owners: Sequence[int], together: int) -> list[tuple[int, tuple[int, ...]]]:
     """The owner of each partition, and the chunk of its log that has the partition."""
-    owners = cut(layout(), (1,) * workers)
     found: list[tuple[int, tuple[int, ...]]] = [(0, ())] * len(owners)
-    for worker in range(workers):
+    for worker in set(owners):
         own = [p for p, owner in enumerate(owners) if owner == worker]
         for at in range(0, len(own), together):
             for p in own[at : at + together]:

@@ -168,6 +168,7 @@ class Verification:
         walks = [(mover, walk) for mover in SIDES for walk in _kernels.Verifier.walks(mover)]
         sweeps = [(mover, sweep(mover, walk, self._shape)) for mover, walk in walks]
         self.steps = sum(len(b.read) + len(b.pairs) for _, batches in sweeps for b in batches)
+        self._make_room(max(most_held(batches) for _, batches in sweeps))
         if self._shape == WHOLE:
             self.captures.enter(range(len(TURNED)))
         for mover, batches in sweeps:
