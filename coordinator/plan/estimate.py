@@ -25,7 +25,7 @@ from kingpair.workers.index.material_index import index_of, table_index
 from kingpair.workers.index.slices import limits, needed
 from kingpair.workers.index.structures import structures
 from kingpair.workers.index.sweeps import WALK, room_of
-from kingpair.workers.index.walk_parts import KEPT_BYTES
+from kingpair.workers.index.walk_order import kept_bytes, partitions_kept
 from kingpair.workers.solve.budget import AHEAD, UNDO, walk_piece
 from kingpair.workers.solve.sets_mode import SetsMode
 
@@ -141,7 +141,9 @@ def estimate(material: Material, threads: int, metric: Metric = Metric.DTC) -> E
     # While painting, a chunk of both columns in each thread, and as many compressed parts waiting.
     painting = 2 * threads * 2 * index.together * index.slots
     slots = index.size
-    proving = BASE + _proof_bytes(index) + _kept_bytes(slots, metric)
+    item = 2 if metric.counts_plies else 1  # at most: in plies values may take two bytes
+    kept = index.partitions if material.game.frame else partitions_kept()
+    proving = BASE + _proof_bytes(index) + kept_bytes(kept, index.slots, item)
 
     def memory(sets: int, exits: int) -> int:
         return BASE + scratch + max(sets + exits, painting)
@@ -187,12 +189,6 @@ def _held(mode: SetsMode, index: Index, threads: int, metric: Metric) -> int:
 def _proof_bytes(index: Index) -> int:
     """The values of a walk, and of each smaller table twice, a byte each."""
     return WALK * index.slots + 2 * index.axes * index.size // 64
-
-
-def _kept_bytes(slots: int, metric: Metric) -> int:
-    """The values of both columns, if a proof keeps them: in plies they may take two bytes each."""
-    kept = 2 * slots * (2 if metric.counts_plies else 1)
-    return kept if kept <= KEPT_BYTES else 0
 
 
 @lru_cache(4096)

@@ -16,7 +16,6 @@ from kingpair.workers.index.sweeps import strips
 from kingpair.workers.number_types import SIDES, Side
 
 WALKS = 20  # of the kings, with either side to move
-KEPT_BYTES = 512 << 20  # a proof keeps the values of a table if they take no more
 PARTED_PIECES = 3
 """A proof with pawns reads tables with so many pieces in parts; so does its kernel."""
 

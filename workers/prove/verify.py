@@ -23,11 +23,11 @@ proof_parts.py divides the proof of a table among several workers.
 While one king stands still, the moves of the other stay within one of ten walks of at most 58
 partitions.  So only the successors of one walk, an eighth of a column, are in memory at a time; or
 those of a few ranks of it, if there is room for so many (index/sweeps.py).  Each column is used
-twice, as the one that is verified and as successors of the other.  A table of up to five men stays
-in memory for this, a larger one is read twice.
+twice, as the one that is verified and as successors of the other.  Values of a table of up to five
+men are kept for this (index/walk_order.py); a larger one is read twice.
 
 Cost: 1 to 3 ns a row and thread for five men, of which 0.3 to 0.8 to read it, and less than to
-build it; twice that for six men.  0.3 GB held for five men, 1.8 GB for six, or 0.4 GB in ranks.
+build it; twice that for six men.  0.2 GB held for five men, 1.8 GB for six, or 0.4 GB in ranks.
 """
 
 import time
@@ -41,7 +41,8 @@ from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.index.king_pairs import TURNED, numbers_of
 from kingpair.workers.index.sweeps import WHOLE, ProofNeeds, SweepBatch, most_held, sweep
-from kingpair.workers.index.walk_parts import KEPT_BYTES, walk_parts
+from kingpair.workers.index.walk_order import ProofWalk, in_turns, kept_bytes, partitions_kept
+from kingpair.workers.index.walk_parts import walk_parts
 from kingpair.workers.number_types import SIDES, Partition, Row, Side, opponent
 from kingpair.workers.prove.capture_keys import (
     CaptureKeys,
@@ -57,6 +58,7 @@ from kingpair.workers.prove.verdict import ReportProgress, Verdict
 from kingpair.workers.prove.verify_blocks import BlockVerification
 from kingpair.workers.prove.verify_structures import StructureVerification
 from kingpair.workers.sets.memory import sparse_zeros, zeros
+from kingpair.workers.sets.recycled import recycled
 from kingpair.workers.sets.threads import Threads
 from kingpair.workers.table.format import COLUMNS, Table
 from kingpair.workers.table.value import Values
@@ -114,7 +116,6 @@ class Verification:
         self.table, self.threads, self.material = table, threads, table.material
         self.listen, self.done, self.steps = listen, 0, 1  # partitions read or checked, of so many
         self.slots = int(64 ** len(self.material.letters))
-        self.rows = len(COLUMNS) * len(TURNED) * self.slots
         self.dtype = proof_dtype(table, smaller)
         self.key = np.dtype(f"u{self.dtype.itemsize}")
         self.carries_depth = table.metric.exits_carry_depth
@@ -127,10 +128,10 @@ class Verification:
             self.slots, self.dtype.itemsize, len(self.material.letters), threads.count
         )
         self._shape = WHOLE if room is None else needs.shape_within(room)
-        kept = self.rows * self.dtype.itemsize
-        keeps = kept <= KEPT_BYTES and (room is None or kept + needs.bytes_of(WHOLE) <= room)
-        self._kept: Values | None = zeros(self.rows, self.dtype.type) if keeps else None
-        self._read_already: set[tuple[int, int]] = set()
+        kept = kept_bytes(partitions_kept(), self.slots, self.dtype.itemsize)
+        keeps = kept > 0 and (room is None or kept + needs.bytes_of(WHOLE) <= room)
+        self._kept: dict[tuple[Partition, Side], Values] = {}  # of partitions that were read once
+        self._most_kept = len(COLUMNS) * partitions_kept() if keeps else 0
         self.begin_recount()
         # In small steps few captures are held at once, here and there.
         new_array = zeros if self._shape == WHOLE else sparse_zeros
@@ -146,15 +147,16 @@ class Verification:
         self.sides = [SideRecount(1 << 8 * self.dtype.itemsize) for _ in COLUMNS]
 
     def values(self, pair: Partition, side: Side) -> Values:
-        """The values of a partition, in the kernel's order of men."""
-        if self._kept is None:
+        """The values of a partition, in the kernel's order of men.  They are kept until their
+        second use, which is the last one in a proof.
+        """
+        if (values := self._kept.pop((pair, side), None)) is not None:
+            return values
+        if len(self._kept) >= self._most_kept:
             return self._arranged(pair, side, np.empty(self.slots, self.dtype))
-        at = (side * len(TURNED) + pair) * self.slots
-        here = self._kept[at : at + self.slots]
-        if (pair, side) not in self._read_already:
-            self._arranged(pair, side, here)
-            self._read_already.add((pair, side))
-        return here
+        values = self._arranged(pair, side, recycled(self.slots, self.dtype.type))
+        self._kept[pair, side] = values
+        return values
 
     def _arranged(self, pair: Partition, side: Side, out: Values) -> Values:
         with self.readers.lend() as table:
@@ -165,8 +167,8 @@ class Verification:
     # ---- all moves ----
 
     def verify_positions(self) -> None:
-        walks = [(mover, walk) for mover in SIDES for walk in _kernels.Verifier.walks(mover)]
-        sweeps = [(mover, sweep(mover, walk, self._shape)) for mover, walk in walks]
+        walks = [ProofWalk(mover, on) for mover in SIDES for on in _kernels.Verifier.walks(mover)]
+        sweeps = [(mover, sweep(mover, on, self._shape)) for mover, on in in_turns(walks)]
         self.steps = sum(len(b.read) + len(b.pairs) for _, batches in sweeps for b in batches)
         self._make_room(max(most_held(batches) for _, batches in sweeps))
         if self._shape == WHOLE:
