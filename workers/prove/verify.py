@@ -52,13 +52,13 @@ from kingpair.workers.prove.capture_keys import (
     readers_of,
 )
 from kingpair.workers.prove.conclusion import conclude
+from kingpair.workers.prove.kept_values import KeptValues
 from kingpair.workers.prove.recount import PartitionCheck, SideRecount, ValueCounts
 from kingpair.workers.prove.smaller_tables import FindTable, smaller_tables
 from kingpair.workers.prove.verdict import ReportProgress, Verdict
 from kingpair.workers.prove.verify_blocks import BlockVerification
 from kingpair.workers.prove.verify_structures import StructureVerification
 from kingpair.workers.sets.memory import sparse_zeros, zeros
-from kingpair.workers.sets.recycled import recycled
 from kingpair.workers.sets.threads import Threads
 from kingpair.workers.table.format import COLUMNS, Table
 from kingpair.workers.table.value import Values
@@ -130,8 +130,8 @@ class Verification:
         self._shape = WHOLE if room is None else needs.shape_within(room)
         kept = kept_bytes(partitions_kept(), self.slots, self.dtype.itemsize)
         keeps = kept > 0 and (room is None or kept + needs.bytes_of(WHOLE) <= room)
-        self._kept: dict[tuple[Partition, Side], Values] = {}  # of partitions that were read once
-        self._most_kept = len(COLUMNS) * partitions_kept() if keeps else 0
+        places = len(COLUMNS) * partitions_kept() if keeps else 0
+        self._kept = KeptValues(places, self.slots, self.dtype)
         self.begin_recount()
         # In small steps few captures are held at once, here and there.
         new_array = zeros if self._shape == WHOLE else sparse_zeros
@@ -147,16 +147,10 @@ class Verification:
         self.sides = [SideRecount(1 << 8 * self.dtype.itemsize) for _ in COLUMNS]
 
     def values(self, pair: Partition, side: Side) -> Values:
-        """The values of a partition, in the kernel's order of men.  They are kept until their
-        second use, which is the last one in a proof.
-        """
-        if (values := self._kept.pop((pair, side), None)) is not None:
+        """The values of a partition, in the kernel's order of men."""
+        if (values := self._kept.find(pair, side)) is not None:
             return values
-        if len(self._kept) >= self._most_kept:
-            return self._arranged(pair, side, np.empty(self.slots, self.dtype))
-        values = self._arranged(pair, side, recycled(self.slots, self.dtype.type))
-        self._kept[pair, side] = values
-        return values
+        return self._arranged(pair, side, self._kept.room_for(pair, side))
 
     def _arranged(self, pair: Partition, side: Side, out: Values) -> Values:
         with self.readers.lend() as table:
@@ -195,6 +189,7 @@ class Verification:
             self._tell(len(batch.pairs))
             self._free += self._place[batch.gone].tolist()
             self._place[batch.gone] = -1
+        self._kept.let_go()
 
     def _make_room(self, partitions: int) -> None:
         """Makes room for the keys of so many partitions."""

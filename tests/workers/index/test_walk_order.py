@@ -19,9 +19,9 @@ def test_every_walk_comes_once() -> None:
 
 def test_few_partitions_are_kept() -> None:
     assert most_kept(WALKS) == 462
-    assert most_kept(in_turns(WALKS)) == partitions_kept() == 213
+    assert most_kept(in_turns(WALKS)) == partitions_kept() == 240
 
 
 def test_values_of_five_men_are_kept_and_of_six_are_not() -> None:
-    assert kept_bytes(213, 64**3, 1) == 426 << 18
-    assert kept_bytes(213, 64**4, 1) == 0
+    assert kept_bytes(240, 64**3, 1) == 480 << 18
+    assert kept_bytes(240, 64**4, 1) == 0

@@ -1,0 +1,33 @@
+"""Facts about the values that a proof keeps: they stay until they were found, and go after that."""
+
+import numpy as np
+
+from kingpair.workers.number_types import SIDES, Partition
+from kingpair.workers.prove.kept_values import KeptValues
+
+FIRST, SECOND = Partition(3), Partition(7)
+WHITE, _ = SIDES
+
+
+def test_values_stay_until_the_walk_on_which_they_were_found_ends() -> None:
+    kept = KeptValues(1, 64, np.dtype(np.int8))
+    assert kept.find(FIRST, WHITE) is None
+    kept.room_for(FIRST, WHITE)[:] = 5
+    kept.let_go()  # the end of the first walk: nothing was found on it
+    for _ in range(2):
+        assert (found := kept.find(FIRST, WHITE)) is not None
+        assert (found == 5).all()
+    kept.let_go()
+    assert kept.find(FIRST, WHITE) is None
+
+
+def test_without_a_free_place_values_are_not_kept() -> None:
+    kept = KeptValues(1, 64, np.dtype(np.int8))
+    kept.room_for(FIRST, WHITE)[:] = 5
+    assert kept.room_for(SECOND, WHITE).size == 64
+    assert kept.find(SECOND, WHITE) is None
+    kept.find(FIRST, WHITE)
+    kept.let_go()
+    kept.room_for(SECOND, WHITE)[:] = 6
+    assert (found := kept.find(SECOND, WHITE)) is not None
+    assert (found == 6).all()
