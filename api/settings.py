@@ -26,6 +26,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from kingpair.api.text import plain_reason
+from kingpair.coordinator.plan.amounts import PARTS_FROM
 from kingpair.workers.errors import BadSettings
 from kingpair.workers.limits import usable_cores
 from kingpair.workers.store.filesystem import printable, uri_of
@@ -120,6 +121,9 @@ class Settings:
     logs: Path | None = setting(
         None,
         "a directory of each machine for pass logs and copies; beside the tables if not set",
+    )
+    parts_from: Size = setting(
+        Size(PARTS_FROM), "bytes that a table may have from which on it is kept in parts"
     )
     cache: Size = setting(Size(256 << 20), "decoded blocks that are kept in memory, in bytes")
     syzygy: Path | None = setting(None, "Syzygy files, which answer where there is no table")

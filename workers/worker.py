@@ -38,7 +38,7 @@ from kingpair.workers.table.build_folder import BuildFolder
 from kingpair.workers.table.format import COMPACT, PLAIN
 from kingpair.workers.table.key import TableIdentity, TableKey
 from kingpair.workers.table.painting import Painter
-from kingpair.workers.table.parts import join, write_parts
+from kingpair.workers.table.parts import make_table, write_parts
 from kingpair.workers.table.pass_logs import PassLogs, Written
 from kingpair.workers.table.table_store import TableStore
 
@@ -128,6 +128,7 @@ class Worker(TableWorker):
         takeover_pool: TakeoverPool | None = None,
         mode: SetsMode = SetsMode.ALL,
         scratch: Path | None = None,
+        keeps_parts: bool = False,
     ) -> None:
         super().__init__(key, number, incarnation, store, threads, compact)
         self._workers = 1 + max(owners)
@@ -137,7 +138,7 @@ class Worker(TableWorker):
         self._scratch_directory = scratch or store.store.local_path(key.file_name).parent
         self._open_sets: OpenSets | None = None if self._streamed else self._new_sets(takeover_pool)
         self._analysis: Analysis | StreamedAnalysis | None = None
-        self._has_published = False
+        self._keeps_parts, self._has_published = keeps_parts, False
         partitions, is_long = len(self._whole.share.own), self._workers > 1 or self._streamed
         self._logs = PassLogs(self._folder, self._identity.smaller, partitions, is_long)
         try:
@@ -264,7 +265,7 @@ class Worker(TableWorker):
         logs = self._logs.histories(written, np.concatenate(pairs))
         painter = Painter(self._whole, logs, self._threads, self._packing, pairs, self.key.metric)
         names = {number: self._folder.part_name(number, self.incarnation) for number, _ in parts}
-        return write_parts(self._store.store, names, painter, self._identity)
+        return write_parts(self._store.store, names, painter, self._identity, self._keeps_parts)
 
     def _end_analysis(self) -> None:
         self._put_away()
@@ -278,9 +279,8 @@ class Worker(TableWorker):
     ) -> tuple[int, str]:
         """Make the table of its parts, the incarnations that wrote them; its bytes and digest."""
         names = [self._folder.part_name(part, at) for part, at in enumerate(parts)]
-        joined = self._folder.part_name(0, self.incarnation)
-        logs = self._logs.histories(written)
-        join(self._store.store, names, joined, self._whole, logs, self._identity)
+        where = self._store.store, names, self._folder.part_name(0, self.incarnation)
+        make_table(*where, self._whole, self._logs.histories(written), self._identity)
         self._has_published = True
         return self._published()
 

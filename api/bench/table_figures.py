@@ -72,7 +72,7 @@ class Unencoded(Painter):
     """A painter that encodes no column."""
 
     def _encoded(self, columns: Values, schema: pa.Schema) -> EncodedBlocks:
-        return EncodedBlocks([], WrittenBlocks([], []))
+        return EncodedBlocks([], WrittenBlocks.none())
 
 
 def _painting(out: Path, name: str, threads: int) -> Figure:

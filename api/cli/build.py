@@ -21,6 +21,7 @@ from kingpair.api.cli.options import (
     Memory,
     Men,
     OneMetric,
+    PartsFrom,
     Pawnless,
     Scratch,
     Spread,
@@ -73,6 +74,7 @@ def build(
     memory: Memory = None,
     scratch: Scratch = None,
     logs: Logs = None,
+    parts_from: PartsFrom = None,
     resume: Resume = True,
     force: Force = False,
     metric: Metrics = None,
@@ -87,8 +89,7 @@ def build(
 ) -> None:
     """Solve materials and write their tables.
 
-    The materials that captures and promotions lead to are solved too, before
-    those that rest on them.
+    The materials that captures and promotions lead to are solved too, before those that need them.
 
     Tables that are in the directory are not built again.  After any interruption the same command
     resumes from the last committed pass.
@@ -114,7 +115,7 @@ def build(
     spec = BuildSpec(
         wanted, metrics, compact=compact, verify=verify, force=force, spread=spread, syzygy=syzygy
     )
-    _run(spec, arguments.settings(context, **flags), resume, as_json)
+    _run(spec, arguments.settings(context, parts_from=parts_from, **flags), resume, as_json)
 
 
 def _run(spec: "BuildSpec", settings: "Settings", resume: bool, as_json: bool) -> None:
@@ -134,6 +135,7 @@ def _run(spec: "BuildSpec", settings: "Settings", resume: bool, as_json: bool) -
         settings.workers or 1,
         scratch=settings.scratch,
         logs=settings.logs,
+        parts_from=settings.parts_from,
     )
     for line in () if settings.cluster else sets_lines(spec, settings):
         typer.echo(line, err=True)

@@ -22,6 +22,7 @@ from kingpair.api.cli.options import (
     InProcess,
     Logs,
     Memory,
+    PartsFrom,
     Port,
     Scratch,
     Syzygy,
@@ -50,6 +51,7 @@ def serve(
     memory: Memory = None,
     scratch: Scratch = None,
     logs: Logs = None,
+    parts_from: PartsFrom = None,
     cache: Cache = None,
     cluster: Cluster = None,
     workers: Workers = None,
@@ -76,7 +78,7 @@ def serve(
         raise typer.BadParameter("use one of them", param_hint="--in-process, --cluster")
     flags = {"tables": tables, "host": host, "port": port, "cache": cache, "verbose": verbose}
     flags |= {"threads": threads, "memory": memory, "cluster": cluster, "workers": workers}
-    flags |= {"syzygy": syzygy, "scratch": scratch, "logs": logs}
+    flags |= {"syzygy": syzygy, "scratch": scratch, "logs": logs, "parts_from": parts_from}
     found = arguments.settings(context, **flags, state=state, names=names or None)
     _serve(found, in_process)
 

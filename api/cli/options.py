@@ -91,6 +91,16 @@ Logs = Annotated[
         help="Where each machine keeps pass logs, on a disk of its own.",
     ),
 ]
+PartsFrom = Annotated[
+    Size | None,
+    typer.Option(
+        "--parts-from",
+        parser=arguments.size_of,
+        metavar="SIZE",
+        show_default="16GiB",
+        help="Keep a table that may be as large in parts, if several workers write it.",
+    ),
+]
 Cache = Annotated[
     Size | None,
     typer.Option(

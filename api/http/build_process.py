@@ -152,6 +152,7 @@ def _open_queue(settings: dict[str, Any], writer: Writer) -> Iterator[BuildQueue
         has_own_cluster=machines.has_own_cluster,
         scratch=None if settings["scratch"] is None else Path(settings["scratch"]),
         logs=None if settings["logs"] is None else Path(settings["logs"]),
+        parts_from=settings["parts_from"],
     )
     with Journal(state / JOURNAL) as journal:
         queue = BuildQueue(journal, options, lambda row: writer.say({"row": row}))

@@ -181,6 +181,7 @@ def _options(settings: Settings) -> Json:
         "memory": settings.memory,
         "scratch": None if settings.scratch is None else str(settings.scratch),
         "logs": None if settings.logs is None else str(settings.logs),
+        "parts_from": settings.parts_from,
         "workers": settings.workers if settings.cluster else None,
         "cluster": settings.cluster,
         "queued": settings.queued_builds,

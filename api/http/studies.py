@@ -115,9 +115,8 @@ def _last(most: int | None) -> int:
 
 def _sha256(table: Table) -> str:
     found = hashlib.sha256()
-    with table.path.open("rb") as file:
-        while data := file.read(PIECE):
-            found.update(data)
+    for at in range(0, table.bytes, PIECE):
+        found.update(table.read_bytes(at, min(at + PIECE, table.bytes)))
     return found.hexdigest()
 
 

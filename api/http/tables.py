@@ -1,10 +1,8 @@
 """Tables over HTTP: the list, one of them, its statistics, and its file with ranges."""
 
 import logging
-import os
 from collections.abc import AsyncIterator
 from contextlib import closing
-from io import FileIO
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Request
@@ -31,6 +29,7 @@ from kingpair.workers.game.metric import Metric
 from kingpair.workers.store.filesystem import printable, store_at
 from kingpair.workers.table.format import Table
 from kingpair.workers.table.key import TableKey
+from kingpair.workers.table.parts_file import remove_table_file
 from kingpair.workers.table.pass_times import read_pass_times
 from kingpair.workers.table.statistics import counts_table, parquet_of, sorted_counts
 
@@ -123,12 +122,13 @@ async def delete(
 
 
 def _removed(served: ServedTables, material: Material, metric: Metric) -> None:
-    name, tables = TableKey(material, metric).file_name, served.settings.tables
+    key, tables = TableKey(material, metric), served.settings.tables
+    name = key.file_name
     with closing(store_at(tables)) as store:
         try:
             if not store.has(name):
                 raise MissingTableError(f"no table {name} in {printable(tables)}")
-            store.remove(name)
+            remove_table_file(store, key)
         except OSError as error:
             raise CannotServe(f"cannot remove {name}: {error.strerror or error}") from error
     log.info("table deleted", extra={"fields": {"table": name}})
@@ -159,14 +159,10 @@ async def file(
 
 
 def _file(request: Request, table: Table) -> Response:
-    try:
-        # Open before it is measured: from here on it may be deleted.
-        opened = FileIO(table.path)
-    except FileNotFoundError as error:
-        raise MissingTableError(f"no table {table.path.name} any more") from error
-    size = os.fstat(opened.fileno()).st_size
+    if not table.path.exists():  # removed; what is open can still be read
+        raise MissingTableError(f"no table {table.path.name} any more")
     # The digest is of the values; how tightly they are packed shows in the size.
-    tag = f'"{table.digest}-{size:x}"'
+    tag = f'"{table.digest}-{table.bytes:x}"'
     headers = {
         "ETag": tag,
         "Accept-Ranges": "bytes",
@@ -174,18 +170,16 @@ def _file(request: Request, table: Table) -> Response:
         "Content-Disposition": f'attachment; filename="{table.path.name}"',
     }
     if ranges.matches(request.headers.get("if-none-match"), tag):
-        opened.close()
         return Response(status_code=304, headers=headers)
-    return _bytes(request, opened, size, headers)
+    return _bytes(request, table, headers)
 
 
-def _bytes(request: Request, opened: FileIO, size: int, headers: dict[str, str]) -> Response:
-    span = None
+def _bytes(request: Request, table: Table, headers: dict[str, str]) -> Response:
+    span, size = None, table.bytes
     try:
         if request.headers.get("if-range", headers["ETag"]) == headers["ETag"]:
             span = ranges.span_of(request.headers.get("range"), size)
     except ranges.Unsatisfiable as error:
-        opened.close()
         asked = {"Content-Range": f"bytes */{size}"}
         raise HTTPException(416, f"no such bytes: {error}", asked) from error
     wanted = span or ranges.Span(0, size)
@@ -194,18 +188,10 @@ def _bytes(request: Request, opened: FileIO, size: int, headers: dict[str, str])
         headers["Content-Range"] = f"bytes {span.first}-{span.end - 1}/{size}"
     status = 206 if span else 200
     if request.method == "HEAD":
-        opened.close()
         return Response(status_code=status, headers=headers, media_type=MEDIA)
-    return StreamingResponse(_pieces(opened, wanted), status, headers, MEDIA)
+    return StreamingResponse(_pieces(table, wanted), status, headers, MEDIA)
 
 
-async def _pieces(opened: FileIO, span: ranges.Span) -> AsyncIterator[bytes]:
-    with opened:
-        at = span.first
-        while at < span.end:
-            length = min(PIECE, span.end - at)
-            data = await run_in_threadpool(os.pread, opened.fileno(), length, at)
-            if not data:
-                return
-            yield data
-            at += len(data)
+async def _pieces(table: Table, span: ranges.Span) -> AsyncIterator[bytes]:
+    for at in range(span.first, span.end, PIECE):
+        yield await run_in_threadpool(table.read_bytes, at, min(at + PIECE, span.end))

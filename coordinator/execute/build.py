@@ -111,7 +111,8 @@ def executor_for(
     """Opens the caller's executor; threads of this process if there is none."""
     scratch = None if request.scratch is None else str(request.scratch.absolute())
     logs = None if tables.logs is None else str(tables.logs.own.directory)
-    site = Site(str(request.where), request.spec.compact, request.spec.spread or 1, scratch, logs)
+    spread, parts_from = request.spec.spread or 1, request.parts_from
+    site = Site(str(request.where), request.spec.compact, spread, scratch, logs, parts_from)
     if open_executor is None:
         return InProcess(site, tables, request.most_workers, request.threads)
     return open_executor(site, tables)

@@ -61,6 +61,7 @@ from kingpair.coordinator.machine.queue_events import (
 from kingpair.coordinator.machine.queue_state import Queue, Turn, entered, recorded
 from kingpair.coordinator.machine.records import Record
 from kingpair.coordinator.machine.state import State
+from kingpair.coordinator.plan.amounts import PARTS_FROM
 from kingpair.coordinator.plan.build_spec import BuildSpec
 from kingpair.coordinator.plan.domains import BuildPlan
 from kingpair.workers.errors import CannotBuild, KingpairError
@@ -86,16 +87,15 @@ class QueueOptions:
     memory: int | None = None
     workers: int = 1
     queued: int = 100
-    has_own_cluster: bool = False
-    """Whether the cluster is started here: before the first build, and not for each one again."""
+    has_own_cluster: bool = False  # started here before the first build, not for each one again
     scratch: Path | None = None
     logs: Path | None = None
+    parts_from: int = PARTS_FROM
 
     def request(self, spec: BuildSpec) -> BuildRequest:
         room = self.threads, self.memory
-        return BuildRequest(
-            spec, self.out, *room, workers=self.workers, scratch=self.scratch, logs=self.logs
-        )
+        request = BuildRequest(spec, self.out, *room, workers=self.workers, scratch=self.scratch)
+        return replace(request, logs=self.logs, parts_from=self.parts_from)
 
 
 class RequestRefused(CannotBuild):

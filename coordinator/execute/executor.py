@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 from kingpair.coordinator.machine.commands import Call, Task
 from kingpair.coordinator.machine.demand import WantedNode
 from kingpair.coordinator.machine.events import Event
+from kingpair.coordinator.plan.amounts import PARTS_FROM
 from kingpair.coordinator.plan.domains import Node
 from kingpair.workers.table.table_store import TableStore
 
@@ -26,6 +27,7 @@ class Site(NamedTuple):
     spread: int = 1
     scratch: str | None = None  # a directory for sets on disk; beside the tables if None
     logs: str | None = None  # a directory of each machine for logs (machine_logs.py)
+    parts_from: int = PARTS_FROM  # expected bytes of a table from which on it is kept in parts
     least_shared: int = 0  # bytes of a set from which on a spare process maps a worker's sets
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from kingpair.coordinator.plan.amounts import PARTS_FROM
 from kingpair.coordinator.plan.build_spec import BuildSpec
 from kingpair.workers.passlog.machine_logs import MachineLogs
 from kingpair.workers.store.filesystem import printable, uri_of
@@ -11,7 +12,8 @@ from kingpair.workers.store.filesystem import printable, uri_of
 @dataclass(frozen=True, slots=True)
 class BuildRequest:
     """Several `workers` share the partitions of every domain that has more than `grain` bytes; as
-    many as the specification's spread, if it has one, share each.
+    many as the specification's spread, if it has one, share each.  A table that several paint is
+    kept in parts if it may have `parts_from` bytes.
     """
 
     spec: BuildSpec
@@ -24,6 +26,7 @@ class BuildRequest:
     held: int | None = None  # bytes of sets in memory at most, but for those of a walk
     scratch: Path | None = None  # for sets that do not fit in memory; beside the tables if None
     logs: Path | None = None  # of each machine, for pass logs; beside the tables if None
+    parts_from: int = PARTS_FROM
 
     @property
     def most_workers(self) -> int:

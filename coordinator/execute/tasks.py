@@ -44,6 +44,7 @@ from kingpair.coordinator.machine.events import (
     Proved,
     Written,
 )
+from kingpair.coordinator.plan.estimate import estimate
 from kingpair.workers.errors import (
     CannotBuild,
     DamagedLog,
@@ -99,6 +100,7 @@ def created(
         takeover_pool if index_of(key.material).set_bytes >= site.least_shared else None,
         task.mode,
         scratch,
+        estimate(key.material, 1, key.metric).table >= site.parts_from,
     )
 
 

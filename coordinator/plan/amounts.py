@@ -1,4 +1,7 @@
-"""Amounts of memory and disk as people read them."""
+"""Amounts of memory and disk as people read them, and the one from which on tables have parts."""
+
+PARTS_FROM = 16 << 30
+"""Bytes: seven men are kept in parts, and six men in one file, which any reader of Arrow opens."""
 
 
 def amount(size: int) -> str:

@@ -6,7 +6,8 @@
                to the node's own disk, and if several workers write it as a copy to another's
     painting   all workers paint parts of the table, as many at once as they have cores; the log is
                read from the store, or from their own disks and over the network from others'
-    joining    one worker reads the parts of the others and writes the table
+    joining    one worker reads the parts of the others and writes the table; of a table that stays
+               in parts it reads the notes and writes the trailer
     proof      all workers prove parts of the table, and read it and the smaller tables for that
 
 A worker alone reads from its own memory what it has written, if that fits; several read it from the
@@ -16,9 +17,11 @@ store.
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from kingpair.coordinator.plan.amounts import PARTS_FROM
 from kingpair.coordinator.plan.closure import part_size
 from kingpair.coordinator.plan.cluster import Cluster, Constants
 from kingpair.coordinator.plan.domains import proof_part_count
+from kingpair.coordinator.plan.estimate import TABLE_BYTES_PER_VALUE
 from kingpair.coordinator.plan.pass_statistics import PassShares, occupied, stream_bytes
 from kingpair.coordinator.plan.sharing import Sharing, paint_shares, proof_shares
 from kingpair.workers.game.chess.material import Material
@@ -28,6 +31,7 @@ from kingpair.workers.index.sweeps import WALK
 from kingpair.workers.index.walk_parts import WALKS
 from kingpair.workers.number_types import Side, opponent
 from kingpair.workers.solve.sets_mode import SetsMode
+from kingpair.workers.table.row_reader import BLOCK
 
 UNIT_SLOTS = 512
 NEAR_AXES = 3
@@ -35,6 +39,9 @@ STEPS = 2  # of a pass, in each of which all workers are asked and waited for
 TABLE_DENSITY = 0.093  # bytes a value, the mean of the pawnless tables of five men (conversion)
 STREAM = 3.5e-11  # seconds of a core for a byte of a set that is read from a disk or written
 AGAIN = 4e-7  # seconds of a core for a unit found that is read again from the log, into a window
+NOTED, TRAILER = 59, 72  # bytes for a block in the note of its part, and in the table's trailer
+TRAILED = 8e-7  # seconds to read what is noted of a block and write it to the trailer
+TRAILER_OPENED = 3.3e-7  # seconds for a block when a table is opened
 COPIES_MOVED = 2  # a copy of open_w is read and written in a pass
 COPYING = 2.6e8  # bytes of its log that a node gives another in a second, as measured on two cores
 NARROW = 126  # the longest distance of which a value is a byte in a proof
@@ -185,9 +192,18 @@ class DomainWork(NamedTuple):
         """
         return 0.0 if self.workers == 1 and size <= self.cluster.memory / 2 else size
 
+    @property
+    def blocks(self) -> float:
+        return self.slots / BLOCK
+
+    @property
+    def stays_in_parts(self) -> bool:
+        return self.workers > 1 and 2 * self.slots * TABLE_BYTES_PER_VALUE >= PARTS_FROM
+
     def joining(self) -> Part:
-        several = self.workers > 1
-        through = 2 * self.table if several else 0.0
+        if self.stays_in_parts:
+            return Part("joining", self.blocks * TRAILED, self.blocks * (NOTED + TRAILER))
+        through = 2 * self.table if self.workers > 1 else 0.0
         return Part("joining", through / self.cluster.network, through, beside=True)
 
     def proof(self) -> Part:
@@ -201,7 +217,9 @@ class DomainWork(NamedTuple):
         rounds = -(-pairs // self.cluster.cores) + -(-around // self.cluster.cores)
         turns = -(-parts // self.workers)
         read = self.table * total / (2 * len(TURNED)) + smaller_slots(self.material) * TABLE_DENSITY
-        return Part("proof", turns * rounds * units, read)
+        opened = self.blocks * TRAILER_OPENED
+        read += self.workers * self.blocks * TRAILER
+        return Part("proof", turns * rounds * units + opened, read)
 
     def proof_memory(self, longest: int) -> int:
         """Bytes of a worker: the values of its partitions, and the captures that lead from them."""

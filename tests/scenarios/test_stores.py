@@ -21,13 +21,19 @@ from s3_server import BUCKET, Objects, objects
 from services import client_of, got
 from terminal import kingpair, said, told
 
+from kingpair.coordinator.execute.build import build
+from kingpair.coordinator.execute.request import BuildRequest
 from kingpair.coordinator.machine.records import PassCommitted
+from kingpair.coordinator.plan.build_spec import BuildSpec
 from kingpair.workers.ask.probe import open_tablebase
 from kingpair.workers.errors import CannotBuild
 from kingpair.workers.store import remote
 from kingpair.workers.store.filesystem import LocalStore, Store, printable, store_at, uri_of
 from kingpair.workers.store.lease_owner import LeaseOwner
 from kingpair.workers.store.remote import LEASE, RemoteStore
+from kingpair.workers.table.format import Table
+from kingpair.workers.table.key import TableKey
+from kingpair.workers.table.table_store import TableStore
 
 pytestmark = pytest.mark.slow  # whole builds into a store
 
@@ -269,6 +275,30 @@ def test_a_build_over_a_file_system_of_pyarrows_leaves_the_same_bytes(
     built(out, "KQvKR")
     found = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
     assert untimed(found) == finished(tables)
+
+
+def test_a_table_in_parts_is_built_into_a_store_and_asked(
+    lab: Objects, prefix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = TableKey.parse("KQQQvK.dtc")
+    spec = BuildSpec((key.material,), spread=2)
+    build(BuildRequest(spec, lab.uri(prefix), threads=2, parts_from=1), lambda row: None)
+    held = lab.held(prefix)
+    manifest = held[key.file_name]
+    parts = [data for name, data in sorted(held.items()) if name.startswith(key.parts_folder)]
+    (tmp_path / key.file_name).write_bytes(b"".join(parts) + manifest.partition(b"\n")[2])
+    whole = Table(tmp_path / key.file_name)
+    whole.check()
+    asked = "8/8/8/8/3k4/8/3K4/QQQ5 b - - 0 1"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
+    lab.asked.clear()
+    with open_tablebase(lab.uri(prefix)) as tablebase, open_tablebase(tmp_path) as here:
+        assert tablebase.probe_dtc(asked) == here.probe_dtc(asked)
+        fetched = {path for method, path in lab.asked if ".parts/" in path and method == "GET"}
+        assert len(fetched) == 1
+    with closing(TableStore(lab.uri(prefix))) as store:
+        store.remove(key)
+    assert not [name for name in lab.held(prefix) if name.startswith("KQQQvK")]
 
 
 def test_a_build_that_is_killed_goes_on_from_what_the_store_has(

@@ -1,11 +1,12 @@
 """A build in a process of its own, which can be killed: by us, or by the kernel in mid-write.
 
-    python killable_build.py OUT LIMIT HELD METRIC,... MATERIAL ...
+    python killable_build.py OUT LIMIT HELD PARTS METRIC,... MATERIAL ...
 
 It prints a line for each event, and is never more than one event ahead of its parent, which answers
 each with a line.  With a LIMIT other than 0 the process dies on the spot, as if by kill -9, when a
 file of its own would grow beyond so many bytes: what was written stays as it is.  With HELD it
 divides levels of pawns so that no more than so many bytes of sets are in memory, if they can be.
+With PARTS two workers share each material and keep tables in parts.
 """
 
 import os
@@ -15,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from kingpair.coordinator.execute.build import build
@@ -27,7 +29,7 @@ from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
 
 
-def main(out: str, limit: str, held: str, metrics: str, *names: str) -> int:
+def main(out: str, limit: str, held: str, parts: str, metrics: str, *names: str) -> int:
     if int(limit):
         # Python would otherwise turn the signal into an error that it can handle.
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
@@ -37,7 +39,10 @@ def main(out: str, limit: str, held: str, metrics: str, *names: str) -> int:
         materials = tuple(map(Material.parse, names))
         asked = tuple(map(Metric, metrics.split(",")))
         spec, most = BuildSpec(materials, asked), int(held) if held else None
-        build(BuildRequest(spec, Path(out), threads=2, held=most), tell)
+        request = BuildRequest(spec, Path(out), threads=2, held=most)
+        if parts:
+            request = replace(request, spec=replace(spec, spread=2), parts_from=1)
+        build(request, tell)
     except KingpairError as error:
         print(f"{type(error).__name__}: {error}")
         return 1
@@ -54,10 +59,15 @@ def tell(row: Row) -> None:
 
 
 def command(
-    out: Path, names: Iterable[str], limit: int = 0, metrics: str = "dtc", held: int | None = None
+    out: Path,
+    names: Iterable[str],
+    limit: int = 0,
+    metrics: str = "dtc",
+    held: int | None = None,
+    parts: bool = False,
 ) -> list[str]:
-    most = "" if held is None else str(held)
-    return [sys.executable, __file__, str(out), str(limit), most, metrics, *names]
+    most, how = "" if held is None else str(held), "parts" if parts else ""
+    return [sys.executable, __file__, str(out), str(limit), most, how, metrics, *names]
 
 
 def environment() -> dict[str, str]:
@@ -71,10 +81,11 @@ def killed(
     at: Callable[[int, str], bool],
     metrics: str = "dtc",
     held: int | None = None,
+    parts: bool = False,
 ) -> bool:
     """Build, and kill at the first event (its number, its line) for which `at` holds."""
     with subprocess.Popen(
-        command(out, names, metrics=metrics, held=held),
+        command(out, names, metrics=metrics, held=held, parts=parts),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -1,6 +1,5 @@
 """Packs and unpacks the tables of a directory into another one, smaller materials first."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +13,8 @@ from kingpair.workers.table.dense_writing import can_be_dense, pack_dense
 from kingpair.workers.table.format import Compression, Table
 from kingpair.workers.table.key import TableKey
 from kingpair.workers.table.packed import PACKED, PackedFile, pack
+
+_PIECE = 8 << 20
 
 
 def pack_directory(
@@ -53,8 +54,9 @@ def unpack_directory(tablebase: Tablebase, out: Path, threads: Threads) -> Itera
 
 
 def _copy(table: Table, path: Path) -> None:
-    with open(table.path, "rb") as source, atomic_file(path) as file:
-        shutil.copyfileobj(source, file)
+    with atomic_file(path) as file:
+        for at in range(0, table.bytes, _PIECE):
+            file.write(table.read_bytes(at, min(at + _PIECE, table.bytes)))
 
 
 def _keys(tablebase: Tablebase) -> list[TableKey]:

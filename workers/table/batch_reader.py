@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kingpair.workers.table.parts_file import PartsFile, PlainFile
 from kingpair.workers.table.seal import buffers_of
 from kingpair.workers.table.value import Values
 
@@ -31,11 +32,11 @@ _SIZE = struct.Struct("<q")
 class BatchReader:
     """Reads the batches of a file, which lie between `pieces`.  Threads may share it."""
 
-    def __init__(self, file: pa.NativeFile, pieces: NDArray[np.int64]) -> None:
-        self._file = file
+    def __init__(self, file: PlainFile | PartsFile, pieces: NDArray[np.int64]) -> None:
+        self.file = file
         self._pieces = pieces
         self._codec = pa.Codec("zstd")
-        self._buffers = buffers_of(self._read(0)[_HEAD.size :]) + _HEAD.size
+        self._buffers: int | None = None  # the place of their list in a batch, once one was read
 
     def values(self, batch: int, field: int, rows: int, dtype: "np.dtype[Any]") -> Values | None:
         """The values of a column; None if the batch does not look as expected."""
@@ -50,7 +51,7 @@ class BatchReader:
         # zstd decodes frames that follow each other at once. A call has costs of its own, as it
         # asks what processor this is, which takes longer than all else on a virtual machine.
         start, stop = self._place(batches.start)[0], self._place(batches.stop - 1)[1]
-        data = memoryview(os.pread(self._file.fileno(), stop - start, start))
+        data = memoryview(self.file.read_range(start, stop))
         size = ((len(batches) - 1) * rows + last) * dtype.itemsize
         try:
             frames = [
@@ -69,6 +70,8 @@ class BatchReader:
     def _frame(self, batch: memoryview, field: int, size: int) -> memoryview:
         """The compressed values of a column; ValueError if they are not stated to be that large."""
         (metadata,) = _HEAD.unpack_from(batch)
+        if self._buffers is None:
+            self._buffers = buffers_of(bytes(batch[_HEAD.size :][:metadata])) + _HEAD.size
         entry = self._buffers + _BUFFER.size * (2 * field + 1)
         offset, length = _BUFFER.unpack_from(batch, entry)
         start = _HEAD.size + metadata + offset
@@ -79,20 +82,19 @@ class BatchReader:
     def read_ahead(self, batch: int) -> None:
         """Lets the system read a batch; by itself it reads megabytes around it in a map."""
         start, stop = self._place(batch)
-        os.posix_fadvise(self._file.fileno(), start, stop - start, os.POSIX_FADV_WILLNEED)
+        if (place := self.file.place(start)) is not None:
+            os.posix_fadvise(*place, stop - start, os.POSIX_FADV_WILLNEED)
 
     def is_in_memory(self, batch: int) -> bool:
         """Whether the system has all of the batch in memory: then a read of it needs no disk."""
         start, stop = self._place(batch)
+        if (place := self.file.place(start)) is None:
+            return False
         try:
-            found = os.preadv(self._file.fileno(), [bytearray(stop - start)], start, os.RWF_NOWAIT)
+            found = os.preadv(place.fd, [bytearray(stop - start)], place.at, os.RWF_NOWAIT)
         except OSError:  # it would wait, or the file system cannot tell
             return False
         return found == stop - start
-
-    def _read(self, batch: int) -> bytes:
-        start, stop = self._place(batch)
-        return os.pread(self._file.fileno(), stop - start, start)
 
     def _place(self, batch: int) -> tuple[int, int]:
         start, stop = self._pieces[batch + 1 : batch + 3].tolist()

@@ -39,6 +39,8 @@ class BlockReader(RowReader):
             self.require_whole()
         try:
             values = self._columns[column].blocks_from(first, stop)
+        except DamagedTable:  # of a part of the file
+            raise
         except UNREADABLE as error:
             if stop - first > 1:  # one of them is to be named
                 return np.concatenate([self.block(each, column) for each in range(first, stop)])
@@ -58,6 +60,8 @@ class BlockReader(RowReader):
         self.read_ahead(page)
         try:
             return stored.page(page, rows)
+        except DamagedTable:
+            raise
         except UNREADABLE as error:
             raise self._damaged(page * stored.page_rows // BLOCK, column) from error
 

@@ -30,6 +30,7 @@ from kingpair.workers.passlog.machine_logs import MachineLogs
 from kingpair.workers.passlog.writer import PassLog
 from kingpair.workers.store.filesystem import Store
 from kingpair.workers.table.key import TableKey
+from kingpair.workers.table.parts_file import clear_unlisted_parts
 
 _COLOURS = {STRONGER: "stronger", WEAKER: "weaker"}
 _LOG = re.compile(r"(stronger|weaker)\.(\d+)\.(\d+)\.log")
@@ -128,6 +129,7 @@ class BuildFolder(NamedTuple):
 
     def clear(self) -> None:
         self.store.remove_folder(self.name)
+        clear_unlisted_parts(self.store, self.key)
         self.clear_local_logs()
 
     def clear_local_logs(self) -> None:

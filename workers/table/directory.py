@@ -67,12 +67,17 @@ def missing_table(
 
 def open_table(path: Path) -> Table:
     """Opens a table.  A table of an object store is copied to this machine first."""
-    return Table(path if uri_of(path) is None else _store(path.parent).fetch(path.name))
+    if uri_of(path) is None:
+        return Table(path)
+    store = _store(path.parent)
+    return Table(store.fetch(path.name), fetch=store.fetch)
 
 
 def open_metadata(path: Path) -> Table:
     """Opens a table for its metadata alone: an object store delivers only a part of the file."""
-    return Table(Path(display_name(path)), _store(path.parent).open_input(path.name))
+    store = _store(path.parent)
+    fetch = None if store.is_local else store.fetch
+    return Table(Path(display_name(path)), store.open_input(path.name), fetch)
 
 
 def display_name(path: Path) -> str:

@@ -45,6 +45,8 @@ has
     kingpair.pieces     xxh3-64 of the bytes before the first batch, then of those of each batch
     kingpair.seal       xxh3-128 of all bytes behind the last batch, with these digits as zeros
 
+A large table may be kept in parts, which together are this file (parts_file.py).
+
 Together the digests cover every bit of the file (seal.py).  Opening a file finds a damaged footer,
 reading a block finds a damaged block, and `kingpair verify` finds all other damage.
 
@@ -93,6 +95,7 @@ from kingpair.workers.store.filesystem import printable
 from kingpair.workers.table.batch_reader import BatchReader
 from kingpair.workers.table.block_reader import UNREADABLE, BlockReader
 from kingpair.workers.table.key import FORMAT, TableKey
+from kingpair.workers.table.parts_file import AnyFile, Fetch, arrow_file, direct_file, opened_file
 from kingpair.workers.table.row_reader import BLOCK as BLOCK
 from kingpair.workers.table.row_reader import COLUMNS as COLUMNS
 from kingpair.workers.table.seal import (
@@ -130,14 +133,16 @@ def rows_of(material: Material) -> int:
 class Table(BlockReader):
     """A finished table, opened and checked.  The file is mapped; blocks are decoded on demand."""
 
-    def __init__(self, path: Path, file: pa.NativeFile | None = None) -> None:
-        """`file` is a pyarrow file that the caller has opened, if the table is not mapped here."""
+    def __init__(self, path: Path, file: AnyFile | None = None, fetch: Fetch | None = None) -> None:
+        """`file` is one that the caller has opened, if the table is not mapped here; `fetch` finds
+        the parts of a table if they do not lie beside it.
+        """
         self.path = path
-        self._file: pa.NativeFile = file
+        self._file: Any = file
         # For threads that share the table: Arrow does not promise that a reader is thread-safe.
         self.lock = Lock()
         try:
-            self._open()
+            self._open(fetch)
         except (FileNotFoundError, DamagedTable, ForeignTable):
             raise
         except UNREADABLE as error:
@@ -146,11 +151,10 @@ class Table(BlockReader):
             ) from error
         super().__init__()
 
-    def _open(self) -> None:
+    def _open(self, fetch: Fetch | None) -> None:
         # A table that is built again is another file under the same name.
         self.inode = self.path.stat().st_ino if self._file is None else 0
-        if self._file is None:
-            self._file = pa.memory_map(str(self.path))
+        self._file = opened_file(self.path, self._file, fetch)
         self.bytes: int = self._file.size()
         first = self._reader(0)
         schema, footer = first.schema, FooterMetadata.of(first.metadata)
@@ -174,9 +178,8 @@ class Table(BlockReader):
         self.counts: Counts = json.loads(footer.counts)
         self.digest = footer.digest
         self._footer = footer
-        self._direct: BatchReader | None = None
-        if isinstance(self._file, pa.MemoryMappedFile | pa.OSFile):
-            self._direct = BatchReader(self._file, trailer.pieces())
+        direct = direct_file(self._file)
+        self._direct = None if direct is None else BatchReader(direct, trailer.pieces())
         readers = [first, *(self._reader(field) for field in self.stored[1:])]
         is_dense = footer.layout == DENSE_LAYOUT
         self._columns = stored_columns(readers, self.material, self.stored, self._direct, is_dense)
@@ -204,7 +207,7 @@ class Table(BlockReader):
 
     def _reader(self, field: int) -> pa.ipc.RecordBatchFileReader:
         options = pa.ipc.IpcReadOptions(use_threads=False, included_fields=[field])
-        return pa.ipc.open_file(self._file, options=options)
+        return pa.ipc.open_file(arrow_file(self._file), options=options)
 
     def _check_version(self, what: str, stated: int, ours: int) -> None:
         if stated != ours:
@@ -253,6 +256,12 @@ class Table(BlockReader):
         other._columns = {side: column.another() for side, column in self._columns.items()}
         return other
 
+    def read_bytes(self, start: int, stop: int) -> bytes:
+        """Some bytes of the file, or of its parts as one file."""
+        if self._direct is None:
+            return bytes(self._file.read_at(stop - start, start))
+        return self._direct.file.read_range(start, stop)
+
     def check(self, part: int = 0, parts: int = 1) -> None:
         """Raises DamagedTable unless every byte of the file agrees with its digest; reads one of so
         many parts of the file.
@@ -262,6 +271,8 @@ class Table(BlockReader):
             raise self._damaged_footer()
         try:
             damaged = first_damaged(self._file, footer.pieces, part, parts)
+        except DamagedTable:
+            raise
         except UNREADABLE as error:
             raise self._damaged_footer() from error
         if damaged == 0:

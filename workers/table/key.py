@@ -4,6 +4,7 @@ identity of a table, which the file states.
 Its text form is `KRBvKR.dtm`.  All file names that belong to a table are made from it:
 
     KRBvKR.dtm.arrow            the table
+    KRBvKR.dtm.parts            the folder of its parts, if it is kept in parts
     KRBvKR.dtm.passes.json      the times of its passes
     KRBvKR.dtm.proof.json       when and by which commit it was proved
     .KRBvKR.dtm.build           the folder in which it is built
@@ -76,6 +77,10 @@ class TableKey(NamedTuple):
     @property
     def proof_file(self) -> str:
         return f"{self._stem}.proof.json"
+
+    @property
+    def parts_folder(self) -> str:
+        return f"{self._stem}.parts"
 
     @property
     def build_folder(self) -> str:

@@ -76,7 +76,7 @@ class _WrittenPart(NamedTuple):
 
     @property
     def batch_bytes(self) -> int:
-        return sum(batch.metadata + batch.body for batch in self.note.batches)
+        return self.note.blocks.bytes
 
     def edges(self) -> tuple[Rows, Rows]:
         """The rows before the batches, and those behind them."""
@@ -114,13 +114,13 @@ class _Joining:
         self._packing, self._threads = packing, threads
         nothing: Values = np.zeros(0, dtype)
         self._left: Rows = nothing, nothing  # rows that wait for the next part
-        self._blocks = WrittenBlocks([], [])
+        self._blocks = WrittenBlocks.none()
 
     def join(self, parts: Iterable[_WrittenPart]) -> WrittenBlocks:
         for part in parts:
             head, tail = part.edges()
             self._add(head)
-            if part.note.batches:
+            if part.note.blocks.bodies:
                 assert not len(self._left[0]), "rows before a batch that make none"
                 self._copy(part)
             self._add(tail)
@@ -143,7 +143,7 @@ class _Joining:
         """Writes the batches of a part: as they are, or with the larger type of the table."""
         if np.dtype(part.note.dtype) == self._dtype:
             self._file.write(part.data())
-            self._blocks.extend(WrittenBlocks(part.note.batches, part.note.digests))
+            self._blocks.extend(part.note.blocks)
             return
         kind = pa.from_numpy_dtype(np.dtype(part.note.dtype))
         own = pa.schema([pa.field(f.name, kind, nullable=False) for f in self._schema])

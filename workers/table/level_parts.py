@@ -37,7 +37,6 @@ from kingpair.workers.table.pass_times import PassTime, pass_times
 from kingpair.workers.table.value import Values
 from kingpair.workers.table.writing import (
     EncodedBlocks,
-    WrittenBatch,
     WrittenBlocks,
     cannot_write,
     encode,
@@ -59,8 +58,7 @@ class LevelNote(NamedTuple):
     dtype: str
     head: int  # rows before the batches
     tail: int  # rows behind them
-    batches: list[WrittenBatch]
-    digests: list[str]
+    blocks: WrittenBlocks
     counts: PartCounts
     passes: list[PassTime]  # of the level, in its first part alone
 
@@ -93,7 +91,9 @@ def write_level_part(
         span, among = (chosen.start, chosen.stop), domain.index.structures
         smaller = dict(identity.smaller)
         passes = pass_times(logs, folder.level) if chosen.start == 0 else []
-        note = LevelNote(smaller, span, among, str(dtype), head, tail, *blocks, counts, passes)
+        note = LevelNote(
+            smaller, span, among, str(dtype), head, tail, blocks.noted(), counts, passes
+        )
         with open(store.local_path(note_name), "wb") as file:
             file.write(json.dumps(note).encode())
             sync(file)
@@ -158,8 +158,8 @@ def _whole(
 
 
 def read_note(path: Path) -> LevelNote:
-    (smaller, (first, stop), among, dtype, head, tail, batches, digests, counts, passes) = (
-        json.loads(path.read_bytes())
+    (smaller, (first, stop), among, dtype, head, tail, blocks, counts, passes) = json.loads(
+        path.read_bytes()
     )
     return LevelNote(
         smaller,
@@ -168,8 +168,7 @@ def read_note(path: Path) -> LevelNote:
         dtype,
         head,
         tail,
-        [WrittenBatch(*batch) for batch in batches],
-        digests,
+        WrittenBlocks(*blocks),
         PartCounts(*counts),
         [PassTime(*each) for each in passes],
     )

@@ -55,7 +55,6 @@ from kingpair.workers.table.key import TableIdentity, TableKey
 from kingpair.workers.table.value import Values
 from kingpair.workers.table.writing import (
     EncodedBlocks,
-    WrittenBlocks,
     encode_columns,
     header_of,
     sealed_trailer,
@@ -154,7 +153,7 @@ def write_contents(
     file.write(header)
     blocks = write_blocks(file, parts)
     if layout != LAYOUT:
-        blocks = WrittenBlocks(blocks.batches, [table.block_digests])
+        blocks = blocks._replace(digests=[table.block_digests])
     trailer = sealed_trailer(header, schema, identity_of(table), blocks, table.counts, layout)
     file.write(trailer.data)
     return trailer.digest

@@ -106,7 +106,7 @@ class Painter:
 
     def _blocks(self, chunk: Chunk, schema: pa.Schema) -> EncodedBlocks:
         painting = self._painting(chunk)
-        part = EncodedBlocks([], WrittenBlocks([], []))
+        part = EncodedBlocks([], WrittenBlocks.none())
         with self._canvases.lend() as canvas, self._scratches.lend() as scratch:
             for at in range(0, len(chunk), self._together):
                 pairs = chunk[at : at + self._together]

@@ -1,11 +1,15 @@
-"""The parts of a table: workers write one each, and one worker joins them.
+"""The parts of a table: workers write one each, and one worker makes the table of them.
 
     part    = consecutive blocks as they stand in the table; part 0 begins with the table's header
-    note    = JSON beside a part: the facts about it that the trailer of the table needs
+    note    = JSON in the build folder: the facts about a part that the trailer of the table needs
 
-The table grows out of part 0: the joining worker appends the other parts and the trailer to it and
-renames it.  So a table of one part is written once.  Before the rename, appended bytes can be cut
-off again, so joining can be repeated; after it, part 0 is gone and the table has its name.
+A large table of several parts keeps them.  Each is written where it stays (parts_file.py), and the
+worker that publishes the table reads the notes alone and writes the manifest.
+
+Other tables are joined, and grow out of part 0: the joining worker appends the other parts and the
+trailer to it and renames it.  So a table of one part is written once.  Before the rename, appended
+bytes can be cut off again, so joining can be repeated; after it, part 0 is gone and the table has
+its name.
 
 The worker drops the pages of each appended piece from the system's cache, so that the next piece
 finds free pages at once.  Without this, the search for free pages took most of the time.
@@ -34,11 +38,12 @@ from kingpair.workers.table.painting import (
     smallest_table_dtype,
     table_counts,
 )
+from kingpair.workers.table.parts_file import ListedPart, manifest_line
 from kingpair.workers.table.pass_times import pass_times, write_pass_times
+from kingpair.workers.table.seal import digest_of
 from kingpair.workers.table.writing import (
     EncodedBlocks,
     SealedTrailer,
-    WrittenBatch,
     WrittenBlocks,
     cannot_write,
     header_of,
@@ -50,91 +55,135 @@ from kingpair.workers.table.writing import (
 
 
 class PartNote(NamedTuple):
-    """The facts about a part: its bytes, its batches and block digests, its legal positions by side
-    to move, and its first longest positions.
+    """The facts about a part: the name of its file if that stays, its bytes and blocks, its legal
+    positions by side to move, and its first longest positions.
     """
 
+    kept: str | None
     bytes: int
-    batches: list[WrittenBatch]
-    digests: list[str]
+    blocks: WrittenBlocks
     legal: list[int]
     longest: LongestFens
 
 
 def write_parts(
-    store: Store, names: Mapping[int, str], painter: Painter, identity: TableIdentity
+    store: Store,
+    names: Mapping[int, str],
+    painter: Painter,
+    identity: TableIdentity,
+    are_kept: bool = False,
 ) -> list[int]:
     """Paints parts, writes each with its note and keeps both; `names` are by their numbers.
-    Returns the size of each part.
+    Returns the size of each part.  A part that is all of the table is never kept as a part.
     """
+    kept = None
+    if are_kept and len(painter.partitions[0]) < painter.domain.index.partitions:
+        store.make_folder(kept := identity.key.parts_folder)
     painted = enumerate(painter.parts(identity))
     return [
-        _write_part(store, name, painter, place, blocks, identity if number == 0 else None)
+        _PartWriter(store, name, number, kept).write(painter, place, blocks, identity)
         for (number, name), (place, blocks) in zip(names.items(), painted, strict=True)
     ]
 
 
-def _write_part(
-    store: Store,
-    name: str,
-    painter: Painter,
-    place: int,
-    painted: Iterable[EncodedBlocks],
-    header: TableIdentity | None,
-) -> int:
-    """Writes the part at a place among those painted; the first of the table has a header."""
-    path = store.local_path(name)
-    try:
-        with open(path, "wb") as file:
-            if header is not None:
-                file.write(header_of(table_schema(header, painter.dtype)))
-            blocks = write_blocks(file, painted)
-            sync(file)
-            note = PartNote(file.tell(), *blocks, painter.legal(place), painter.longest(place))
-        with open(store.local_path(_note_of(name)), "wb") as file:
+class _PartWriter(NamedTuple):
+    """Writes a part and its note; `folder` is that of the parts if it stays one."""
+
+    store: Store
+    name: str
+    number: int
+    folder: str | None
+
+    def write(
+        self,
+        painter: Painter,
+        place: int,
+        painted: Iterable[EncodedBlocks],
+        identity: TableIdentity,
+    ) -> int:
+        """Writes the part at a place among those painted; the first of the table has a header."""
+        header = header_of(table_schema(identity, painter.dtype)) if self.number == 0 else b""
+        try:
+            with open(self.store.local_path(self.name), "wb") as file:
+                file.write(header)
+                blocks = write_blocks(file, painted)
+                sync(file)
+                size = file.tell()
+            kept = self._publish(header, blocks)
+            facts = painter.legal(place), painter.longest(place)
+            self._write_note(PartNote(kept, size, blocks.noted(), *facts))
+        except DamagedLog:
+            raise
+        except OSError as error:
+            raise cannot_write(f"{self.store}/{self.name}", error) from error
+        return size
+
+    def _publish(self, header: bytes, blocks: WrittenBlocks) -> str | None:
+        """Publishes the part; returns its name among the parts of the table if it stays one."""
+        if self.folder is None:
+            self.store.publish(self.name)
+            return None
+        contents = digest_of("".join([digest_of(header), *blocks.batch_digests]).encode())
+        kept = f"{self.folder}/{self.number:03}.{contents}"
+        self.store.rename(self.name, kept)
+        return kept
+
+    def _write_note(self, note: PartNote) -> None:
+        with open(self.store.local_path(_note_of(self.name)), "wb") as file:
             file.write(json.dumps(note).encode())
             sync(file)
-        store.publish(name)
-        store.publish(_note_of(name))
-    except DamagedLog:
-        raise
-    except OSError as error:
-        raise cannot_write(f"{store}/{name}", error) from error
-    return note.bytes
+        self.store.publish(_note_of(self.name))
 
 
-def join(
+def make_table(
     store: Store,
     parts: Sequence[str],
-    joined: str,
+    draft: str,
     domain: Domain,
     logs: Histories,
     identity: TableIdentity,
 ) -> None:
-    """Joins the parts to the table and gives it its name; `joined` is this incarnation's part 0."""
+    """Makes the table of its parts and gives it its name; `draft` is this incarnation's part 0."""
     name = identity.key.file_name
     try:
-        if store.has(name) and not store.has(joined) and not store.has(parts[0]):
-            return
         notes = [_read_note(store.fetch(_note_of(part))) for part in parts]
-        if parts[0] != joined:
-            shutil.copyfile(store.fetch(parts[0]), store.local_path(joined))
-        draft = store.fetch_draft(joined) if parts[0] == joined else store.local_path(joined)
-        with open(draft, "r+b") as file:
-            file.truncate(notes[0].bytes)
-            file.seek(notes[0].bytes)
-            for part in parts[1:]:
-                _append(file, store.fetch(part))
-            file.seek(0)
-            header = file.read(notes[0].bytes - sum(b.metadata + b.body for b in notes[0].batches))
-            file.seek(0, os.SEEK_END)
-            trailer = _trailer(header, domain, logs, identity, notes)
-            file.write(trailer.data)
-            sync(file)
+        header = header_of(table_schema(identity, smallest_table_dtype(logs)))
+        trailer = _trailer(header, domain, logs, identity, notes)
+        kept = [ListedPart(note.kept, note.bytes) for note in notes if note.kept is not None]
+        if kept:
+            assert len(kept) == len(notes), "parts in two places"
+            _write_manifest(store.local_path(draft), kept, trailer)
+        elif store.has(name) and not store.has(draft) and not store.has(parts[0]):
+            return  # it was joined before
+        else:
+            _join(store, parts, draft, notes[0].bytes, trailer)
         write_pass_times(store, identity.key, trailer.digest, pass_times(logs))
-        store.rename(joined, name)
+        store.rename(draft, name)
     except OSError as error:
         raise cannot_write(f"{store}/{name}", error) from error
+
+
+def _write_manifest(path: Path, parts: Sequence[ListedPart], trailer: SealedTrailer) -> None:
+    with open(path, "wb") as file:
+        file.write(manifest_line(parts))
+        file.write(trailer.data)
+        sync(file)
+
+
+def _join(
+    store: Store, parts: Sequence[str], draft: str, size: int, trailer: SealedTrailer
+) -> None:
+    """Appends the other parts to the first one, which has so many bytes, and then the trailer."""
+    if parts[0] != draft:
+        shutil.copyfile(store.fetch(parts[0]), store.local_path(draft))
+    path = store.fetch_draft(draft) if parts[0] == draft else store.local_path(draft)
+    with open(path, "r+b") as file:
+        file.truncate(size)
+        file.seek(size)
+        for part in parts[1:]:
+            _append(file, store.fetch(part))
+        file.write(trailer.data)
+        sync(file)
 
 
 def _append(file: BinaryIO, part: Path) -> None:
@@ -155,9 +204,9 @@ def _trailer(
     identity: TableIdentity,
     notes: Sequence[PartNote],
 ) -> SealedTrailer:
-    blocks, longest = WrittenBlocks([], []), _merged(notes)
+    blocks, longest = WrittenBlocks.none(), _merged(notes)
     for note in notes:
-        blocks.extend(WrittenBlocks(note.batches, note.digests))
+        blocks.extend(note.blocks)
     legal = np.sum([note.legal for note in notes], axis=0)
     counts = table_counts(domain, identity.key.metric, logs, [int(n) for n in legal], longest)
     return sealed_trailer(
@@ -179,5 +228,5 @@ def _note_of(name: str) -> str:
 
 
 def _read_note(path: Path) -> PartNote:
-    size, batches, *rest = json.loads(path.read_bytes())
-    return PartNote(size, [WrittenBatch(*batch) for batch in batches], *rest)
+    kept, size, blocks, *rest = json.loads(path.read_bytes())
+    return PartNote(kept, size, WrittenBlocks(*blocks), *rest)

@@ -13,7 +13,6 @@ are computed once for each thread and partition.  A job holds a few arrays of 26
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -86,8 +85,8 @@ class Section:
 class SectionReader:
     """The view of a table that one thread reads through, with its scratch memory."""
 
-    def __init__(self, path: Path) -> None:
-        self.table = Table(path)
+    def __init__(self, table: Table) -> None:
+        self.table = table
         self._index = self.table.index
         self._pawn_rows = None if self._index.structures is None else PawnRows(self._index)
         self._legal: dict[int, tuple[int, Words]] = {}
@@ -137,7 +136,7 @@ def scan(
 
     Yields the results in the order of the places.
     """
-    readers = threads.pool(lambda: SectionReader(table.path))
+    readers = threads.pool(lambda: SectionReader(table.another_reader()))
 
     def of(place: SectionStart) -> JobResult:
         with readers.lend() as reader:

@@ -26,7 +26,8 @@ DIGITS = 16  # of the digest of a piece
 
 _LAST = struct.Struct("<I6s")  # the length of the footer, the magic
 _STREAM_END = 8
-_PLACE = np.dtype([("offset", "<i8"), ("metadata", "<i4"), ("padding", "<i4"), ("body", "<i8")])
+PLACE = np.dtype([("offset", "<i8"), ("metadata", "<i4"), ("padding", "<i4"), ("body", "<i8")])
+"""A Block of Arrow's File.fbs: a batch in the file, and the sizes of its metadata and body."""
 _RECORD_BATCHES = 10  # the place of a Footer's fourth field in its table of fields
 _HEADER = 8  # the place of a Message's third field
 _BUFFERS = 8  # the place of a RecordBatch's third field
@@ -91,7 +92,7 @@ class Trailer(NamedTuple):
         footer = self.data[_STREAM_END : -_LAST.size]
         field = _field(footer, number_at(footer, 0), _RECORD_BATCHES)
         vector = field + number_at(footer, field)
-        places = np.frombuffer(footer, _PLACE, number_at(footer, vector), vector + _NUMBER)
+        places = np.frombuffer(footer, PLACE, number_at(footer, vector), vector + _NUMBER)
         stops = np.append(places["offset"], self.at)
         if not np.array_equal(places["offset"] + places["metadata"] + places["body"], stops[1:]):
             raise ValueError("batches that do not lie side by side")
@@ -127,10 +128,13 @@ def read_trailer(file: Any) -> Trailer:
 
 def first_damaged(file: Any, digests: str, part: int = 0, parts: int = 1) -> int | None:
     """The first piece that disagrees with its digest: 0 the header, n the n-th batch, or None.
-    Reads every `parts`-th piece, beginning with number `part`.
+    Reads part number `part` of so many consecutive `parts` of the pieces.
     """
-    pieces = [*enumerate(pairwise(read_trailer(file).pieces().tolist()))]
-    for number, (start, stop) in pieces[part::parts]:
+    bounds = read_trailer(file).pieces()
+    count = len(bounds) - 1
+    first, last = count * part // parts, count * (part + 1) // parts
+    pieces = pairwise(bounds[first : last + 1].tolist())
+    for number, (start, stop) in enumerate(pieces, first):
         stated = digests[number * DIGITS : (number + 1) * DIGITS]
         # Not from the file's position: other threads may read the same open file.
         if digest_of(file.read_at(stop - start, start)) != stated:

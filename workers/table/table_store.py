@@ -3,7 +3,8 @@
 An open table holds the digests of its blocks, a megabyte for five men, and a build may read a
 hundred of them.  So only those that were asked for last stay open.
 
-MATERIAL.METRIC.arrow       a table
+MATERIAL.METRIC.arrow       a table, or a list of its parts (parts_file.py)
+MATERIAL.METRIC.parts/      its parts, if it is kept in parts
 .MATERIAL.METRIC.build/     its build folder (build_folder.py)
 """
 
@@ -20,6 +21,7 @@ from kingpair.workers.table.build_folder import BuildFolder, SmallerDigests
 from kingpair.workers.table.directory import build_command
 from kingpair.workers.table.format import Table
 from kingpair.workers.table.key import TableKey
+from kingpair.workers.table.parts_file import remove_table_file
 
 OPEN_MOST = 24
 
@@ -52,7 +54,8 @@ class TableStore:
     def _opened(self, key: TableKey) -> Table:
         path = self.store.fetch(key.file_name)
         # Not mapped: builds read nearly every block, and what is mapped counts as memory.
-        table = Table(path, pa.OSFile(str(path)))
+        fetch = None if self.store.is_local else self.store.fetch
+        table = Table(path, pa.OSFile(str(path)), fetch)
         table.require_whole()
         if self._digests.setdefault(key, table.digest) != table.digest:
             raise ForeignTable(f"{path}: was replaced while it was in use; begin again")
@@ -88,7 +91,7 @@ class TableStore:
 
     def remove(self, key: TableKey) -> None:
         self.forget(key)
-        self.store.remove(key.file_name)
+        remove_table_file(self.store, key)
         self.store.remove(key.pass_times_file)
         self.store.remove(key.proof_file)
 

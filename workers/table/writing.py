@@ -12,19 +12,26 @@ bytes of a file depend on the values alone, not on which worker wrote which part
 import json
 import os
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from io import UnsupportedOperation
 from typing import Any, BinaryIO, NamedTuple
 
-import flatbuffers
 import numpy as np
 import pyarrow as pa
 
 from kingpair.workers.errors import CannotBuild
+from kingpair.workers.table.footer import footer_of
 from kingpair.workers.table.format import BLOCK, COLUMNS, LAYOUT, Compression, Counts
 from kingpair.workers.table.key import TableIdentity
-from kingpair.workers.table.seal import UNSEALED, block_digest, contents_digest, digest_of, seal
+from kingpair.workers.table.seal import (
+    PLACE,
+    UNSEALED,
+    block_digest,
+    contents_digest,
+    digest_of,
+    seal,
+)
 from kingpair.workers.table.value import Values
 
 SYNC_EVERY = 128 << 20
@@ -33,23 +40,34 @@ SYNC_EVERY = 128 << 20
 # ---- batches ----
 
 
-class WrittenBatch(NamedTuple):
-    """A record batch in the file: the sizes of its metadata and body, and the digest of both."""
-
-    metadata: int
-    body: int
-    digest: str
-
-
 class WrittenBlocks(NamedTuple):
-    """Consecutive blocks in the file: their batches, and the digests of their values."""
+    """Consecutive blocks in the file: the sizes of the metadata and of the body of each batch, the
+    digests of the batches, and those of the blocks' values.  Digests may stand together in a text.
+    """
 
-    batches: list[WrittenBatch]
+    metadata: list[int]
+    bodies: list[int]
+    batch_digests: list[str]
     digests: list[str]
 
+    @classmethod
+    def none(cls) -> "WrittenBlocks":
+        return cls([], [], [], [])
+
+    @property
+    def bytes(self) -> int:
+        return sum(self.metadata) + sum(self.bodies)
+
     def extend(self, other: "WrittenBlocks") -> None:
-        self.batches.extend(other.batches)
+        self.metadata.extend(other.metadata)
+        self.bodies.extend(other.bodies)
+        self.batch_digests.extend(other.batch_digests)
         self.digests.extend(other.digests)
+
+    def noted(self) -> "WrittenBlocks":
+        """The same with few texts, which take less time to read from a note."""
+        joined = ["".join(self.batch_digests)], ["".join(self.digests)]
+        return WrittenBlocks(self.metadata, self.bodies, *joined)
 
 
 class EncodedBlocks(NamedTuple):
@@ -97,10 +115,10 @@ def encode_columns(
     data = sink.getvalue()
     start = _message_size(data)
     batches = [
-        _batch(data.slice(begin, end - begin))
-        for begin, end in zip([start, *ends[:-1]], ends, strict=True)
+        data.slice(begin, end - begin) for begin, end in zip([start, *ends[:-1]], ends, strict=True)
     ]
-    return EncodedBlocks([data.slice(start, ends[-1] - start)], WrittenBlocks(batches, digests))
+    written = _written(batches, digests)
+    return EncodedBlocks([data.slice(start, ends[-1] - start)], written)
 
 
 def _as_arrow(values: Values) -> pa.Array:
@@ -120,12 +138,13 @@ def encode_batch(schema: pa.Schema, column: pa.Array) -> EncodedBlocks:
     data = sink.getvalue()
     start = _message_size(data)
     message = data.slice(start, end - start)
-    return EncodedBlocks([message], WrittenBlocks([_batch(message)], []))
+    return EncodedBlocks([message], _written([message], []))
 
 
-def _batch(message: pa.Buffer) -> WrittenBatch:
-    metadata = _message_size(message)
-    return WrittenBatch(metadata, message.size - metadata, digest_of(message))
+def _written(batches: list[pa.Buffer], digests: list[str]) -> WrittenBlocks:
+    metadata = [*map(_message_size, batches)]
+    bodies = [batch.size - size for batch, size in zip(batches, metadata, strict=True)]
+    return WrittenBlocks(metadata, bodies, [*map(digest_of, batches)], digests)
 
 
 def _message_size(data: pa.Buffer) -> int:
@@ -161,7 +180,7 @@ def header_of(schema: pa.Schema) -> bytes:
 
 
 def write_blocks(file: BinaryIO, parts: Iterable[EncodedBlocks]) -> WrittenBlocks:
-    written = WrittenBlocks([], [])
+    written = WrittenBlocks.none()
     size = synced = 0
     for part in parts:
         for data in part.data:
@@ -192,15 +211,14 @@ def sealed_trailer(
     counts: Counts,
     layout: int | None = None,
 ) -> SealedTrailer:
-    places: list[tuple[int, int, int]] = []
-    at = len(header)
-    for metadata, body, _ in blocks.batches:
-        places.append((at, metadata, body))
-        at += metadata + body
+    places = np.zeros(len(blocks.bodies), PLACE)
+    places["metadata"], places["body"] = blocks.metadata, blocks.bodies
+    ends = len(header) + np.cumsum(places["metadata"] + places["body"])
+    places["offset"] = np.concatenate(([len(header)], ends))[:-1]
     stated, counted = identity.json(), json.dumps(counts, sort_keys=True)
     digests = "".join(blocks.digests)
     digest = contents_digest(stated, counted, digests)
-    footer = _footer(
+    footer = footer_of(
         schema,
         places,
         {
@@ -208,90 +226,9 @@ def sealed_trailer(
             "kingpair.counts": counted,
             "kingpair.blocks": digests,
             "kingpair.digest": digest,
-            "kingpair.pieces": "".join([digest_of(header), *(b.digest for b in blocks.batches)]),
+            "kingpair.pieces": "".join([digest_of(header), *blocks.batch_digests]),
             "kingpair.seal": UNSEALED,
         },
     )
     trailer = _END_OF_STREAM + footer + struct.pack("<I", len(footer)) + _MAGIC
     return SealedTrailer(seal(trailer), digest)
-
-
-# ---- the footer ----
-
-
-def _footer(
-    schema: pa.Schema, places: list[tuple[int, int, int]], metadata: Mapping[str, str]
-) -> bytes:
-    """Arrow's Footer (File.fbs): version 5, the schema, the place of each batch, our metadata."""
-    b = flatbuffers.Builder(1024 + 24 * len(places) + sum(map(len, metadata.values())))
-    custom = _key_values(b, metadata)
-    batches = _structs(b, b"".join(_PLACE.pack(*place) for place in places), len(places))
-    b.StartVector(24, 0, 8)
-    dictionaries = b.EndVector()
-    described = _schema(b, schema)
-    b.StartObject(5)
-    b.PrependInt16Slot(0, 4, 0)
-    b.PrependUOffsetTRelativeSlot(1, described, 0)
-    b.PrependUOffsetTRelativeSlot(2, dictionaries, 0)
-    b.PrependUOffsetTRelativeSlot(3, batches, 0)
-    b.PrependUOffsetTRelativeSlot(4, custom, 0)
-    b.Finish(b.EndObject())
-    return bytes(b.Output())
-
-
-_PLACE = struct.Struct("<qi4xq")  # a Block of File.fbs: offset, length of the metadata, of the body
-
-
-def _structs(b: flatbuffers.Builder, data: bytes, count: int) -> int:
-    """A vector of so many structs, as bytes: to prepend number by number takes a tenth of a second
-    for 5,000 batches.
-    """
-    b.StartVector(len(data) // max(count, 1), count, 8)
-    b.head -= len(data)
-    b.Bytes[b.head : b.head + len(data)] = data
-    return int(b.EndVector())
-
-
-def _schema(b: flatbuffers.Builder, schema: pa.Schema) -> int:
-    fields = _offsets(b, [_field(b, field) for field in schema])
-    metadata = _key_values(b, {k.decode(): v.decode() for k, v in schema.metadata.items()})
-    b.StartObject(4)
-    b.PrependInt16Slot(0, 0, 0)
-    b.PrependUOffsetTRelativeSlot(1, fields, 0)
-    b.PrependUOffsetTRelativeSlot(2, metadata, 0)
-    return int(b.EndObject())
-
-
-def _field(b: flatbuffers.Builder, field: pa.Field) -> int:
-    name, children = b.CreateString(field.name), _offsets(b, [])
-    is_binary = pa.types.is_binary(field.type)
-    b.StartObject(0 if is_binary else 2)
-    if not is_binary:
-        b.PrependInt32Slot(0, field.type.bit_width, 0)
-        b.PrependBoolSlot(1, True, False)
-    kind = b.EndObject()
-    b.StartObject(7)
-    b.PrependUOffsetTRelativeSlot(0, name, 0)
-    b.PrependBoolSlot(1, field.nullable, False)
-    b.PrependUint8Slot(2, 4 if is_binary else 2, 0)  # Binary, Int
-    b.PrependUOffsetTRelativeSlot(3, kind, 0)
-    b.PrependUOffsetTRelativeSlot(5, children, 0)
-    return int(b.EndObject())
-
-
-def _key_values(b: flatbuffers.Builder, pairs: Mapping[str, str]) -> int:
-    made = []
-    for key, value in pairs.items():
-        written = b.CreateString(key), b.CreateString(value)
-        b.StartObject(2)
-        b.PrependUOffsetTRelativeSlot(0, written[0], 0)
-        b.PrependUOffsetTRelativeSlot(1, written[1], 0)
-        made.append(b.EndObject())
-    return _offsets(b, made)
-
-
-def _offsets(b: flatbuffers.Builder, offsets: list[int]) -> int:
-    b.StartVector(4, len(offsets), 4)
-    for offset in reversed(offsets):
-        b.PrependUOffsetTRelative(offset)
-    return int(b.EndVector())

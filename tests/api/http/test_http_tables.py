@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from threading import Event
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from parted_tables import parted
 from pyarrow import parquet
 from services import client_of, got, refused
 from starlette.testclient import TestClient
@@ -122,6 +124,19 @@ def test_a_name_that_is_no_table_is_refused(
 
 
 # Downloading
+
+
+def test_a_table_in_parts_is_served_as_one_file(tables: Path, tmp_path: Path) -> None:
+    data = (tables / "KQvKR.dtc.arrow").read_bytes()
+    parted(tables / "KQvKR.dtc.arrow", tmp_path, (5000, 700_000))
+    with client_of(tmp_path) as client:
+        assert client.get(FILE).content == data
+        part = client.get(FILE, headers={"Range": "bytes=4000-800000"})
+        assert (part.status_code, part.content) == (206, data[4000:800_001])
+        said = client.get("/api/v1/tables/KQvKR/sha256").text
+        assert said == f"{sha256(data).hexdigest()}  KQvKR.dtc.arrow\n"
+        assert client.delete("/api/v1/tables/KQvKR").status_code == 204
+    assert list(tmp_path.rglob("*.cut")) == []
 
 
 def test_the_file_is_the_table(client: TestClient, tables: Path) -> None:

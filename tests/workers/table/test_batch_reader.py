@@ -16,6 +16,7 @@ from kingpair.workers.game.chess.material import Material
 from kingpair.workers.number_types import SIDES
 from kingpair.workers.table.batch_reader import BatchReader
 from kingpair.workers.table.format import BLOCK, COLUMNS, Table
+from kingpair.workers.table.parts_file import PlainFile
 from kingpair.workers.table.seal import read_trailer
 
 
@@ -33,7 +34,7 @@ def test_it_reads_what_arrow_reads(tables: Path, tmp_path: Path, compact: bool) 
         build(BuildRequest(spec, directory, threads=2), lambda event: None)
     table = Table(directory / "KQvKR.dtc.arrow")
     with pa.memory_map(str(table.path)) as file:
-        reader, arrow = BatchReader(file, pieces_of(table)), pa.ipc.open_file(file)
+        reader, arrow = BatchReader(PlainFile(file), pieces_of(table)), pa.ipc.open_file(file)
         together = 4 if compact else 1
         assert arrow.num_record_batches == -(-table.blocks // together)
         for batch in range(arrow.num_record_batches):
@@ -56,7 +57,7 @@ def test_several_blocks_are_read_at_once(tables: Path) -> None:
             found = table.blocks_from(first, stop, side)
             assert np.array_equal(found, np.concatenate(blocks[first:stop]))
     with pa.memory_map(str(table.path)) as file:
-        reader = BatchReader(file, pieces_of(table))
+        reader = BatchReader(PlainFile(file), pieces_of(table))
         assert reader.values_of(range(3), 0, BLOCK, BLOCK - 1, table.dtype) is None
     table.close()
 

@@ -62,10 +62,10 @@ def test_blocks_have_the_bytes_of_batches_written_one_by_one(
     stored: list[Values] = [values(seed + i, dtype, size) for i in range(columns)]
     encoded, messages = encode_columns(schema, stored, packing), one_by_one(schema, stored, packing)
     assert b"".join(data.to_pybytes() for data in encoded.data) == b"".join(messages)
-    assert [batch.metadata + batch.body for batch in encoded.blocks.batches] == [
-        *map(len, messages)
-    ]
-    assert [batch.digest for batch in encoded.blocks.batches] == [*map(digest_of, messages)]
+    blocks = encoded.blocks
+    sizes = [sum(both) for both in zip(blocks.metadata, blocks.bodies, strict=True)]
+    assert sizes == [*map(len, messages)]
+    assert blocks.batch_digests == [*map(digest_of, messages)]
     assert encoded.blocks.digests == [
         block_digest(column[at : at + BLOCK]) for at in range(0, size, BLOCK) for column in stored
     ]
