@@ -39,7 +39,7 @@ class StoredColumn:
         self.dtype: np.dtype[Any] = np.dtype(reader.schema.field(0).type.to_pandas_dtype())
         self._rows = table_index(material).rows
         self.blocks = -(-self._rows // BLOCK)
-        self.blocks_of_batch = -(-self.blocks // max(reader.num_record_batches, 1))
+        self.blocks_of_batch = _blocks_of_batch(self.blocks, reader.num_record_batches)
         self._last: tuple[int, Values] | None = None
 
     def another(self) -> "StoredColumn":
@@ -134,6 +134,12 @@ class StoredDenseColumn(StoredColumn):
         groups.validate(full=True)
         first = block * BLOCK
         return first, min(BLOCK, self._rows - first), groups[place].as_py()
+
+
+def _blocks_of_batch(blocks: int, batches: int) -> int:
+    """A power of two, of which the last batch can have fewer."""
+    least = -(-blocks // max(batches, 1))
+    return 1 << (least - 1).bit_length()
 
 
 def stored_columns(

@@ -34,7 +34,7 @@ from kingpair.workers.sets.threads import Threads
 from kingpair.workers.table.fens import fen_of_row
 from kingpair.workers.table.format import Compression, Table
 from kingpair.workers.table.key import TableKey
-from kingpair.workers.table.packed import write_whole
+from kingpair.workers.table.packed import pack, write_whole
 from kingpair.workers.table.page_cache import PageCache, PageKey
 
 pytestmark = pytest.mark.slow  # packs, unpacks and proves
@@ -109,6 +109,16 @@ def test_a_packed_table_holds_one_column_and_the_same_digest(whole: Path, packed
         for block in range(one.blocks):
             (column,) = other.stored
             assert (one.block(block, column) == other.block(block, column)).all()
+
+
+def test_batches_of_many_blocks_are_read(whole: Path, tmp_path: Path, threads: Threads) -> None:
+    """29 blocks in two batches of 16, of which the last one has three fewer."""
+    one, path = Table(whole / "KQvKR.dtc.arrow"), tmp_path / "KQvKR.dtc.arrow"
+    pack(one, path, Compression(level=1, blocks=16), threads)
+    other = Table(path)
+    (column,) = other.stored
+    for block in range(one.blocks):
+        assert (one.block(block, column) == other.block(block, column)).all()
 
 
 def test_probes_give_the_same_answers(whole: Path, both: tuple[Tablebase, Tablebase]) -> None:
