@@ -73,6 +73,7 @@ class LevelWorker(Worker):
     ) -> None:
         self._slice, self._below = slice_, below
         self._level_logs: list[PassLogs] = []
+        self._is_secured = False
         self._made: tuple[Conversions, Conversions] | None = None
         self._zeroing: tuple[Zeroing, Zeroing] | None = None
         super().__init__(key, owners, number, incarnation, store, threads, compact)
@@ -155,6 +156,9 @@ class LevelWorker(Worker):
     ) -> list[int]:
         """Writes parts of the slice: some of its structures each, by their places in it."""
         self._end_analysis()
+        if not self._is_secured:
+            self._logs.secure_solved(written)
+            self._is_secured = True
         self._made = self._zeroing = None
         trim_heap()
         whole, packing = self._whole, self._packing

@@ -156,8 +156,8 @@ class RayExecutor:
         if self._kept is None:
             self._demand.ask(wanted)
 
-    def clear_logs(self, folders: Sequence[str]) -> None:
-        self._logs.clear(folders)
+    def clear_logs(self, beginnings: Sequence[str]) -> None:
+        self._logs.clear(beginnings)
 
     # ---- nodes and heartbeats ----
 

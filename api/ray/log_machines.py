@@ -66,8 +66,8 @@ class LogMachine:
     def append(self, name: str, at: int, data: bytes, is_last: bool) -> None:
         self._ask(self.process.append, name, at, data, is_last)
 
-    def remove(self, *folders: str) -> None:
-        self._ask(self.process.remove, *folders)
+    def remove(self, *beginnings: str) -> None:
+        self._ask(self.process.remove, *beginnings)
 
     def _ask(self, method: Any, *words: Any) -> Any:
         try:
@@ -97,14 +97,14 @@ class LogMachines:
             self._clear([node], self._cleared)
         return [self._machines[node] for node in sorted(nodes)]
 
-    def clear(self, folders: Collection[str]) -> None:
-        """Removes what the nodes have in some folders.  No node is waited for."""
-        self._cleared.update(folders)
-        self._clear(self._machines, folders)
+    def clear(self, beginnings: Collection[str]) -> None:
+        """Removes what the nodes have in some folders, or some logs.  No node is waited for."""
+        self._cleared.update(each for each in beginnings if "/" not in each)
+        self._clear(self._machines, beginnings)
 
-    def _clear(self, nodes: Collection[str], folders: Collection[str]) -> None:
+    def _clear(self, nodes: Collection[str], beginnings: Collection[str]) -> None:
         for node in nodes:
-            self._removals[node] = self._machines[node].process.remove.remote(*folders)
+            self._removals[node] = self._machines[node].process.remove.remote(*beginnings)
 
     def close(self) -> None:
         """Ends the processes, once what was to be removed is gone on the nodes that are there."""

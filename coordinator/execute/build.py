@@ -186,7 +186,9 @@ class Builder:
                 self._tables.build_folder(key).clear()
                 self._executor.clear_logs([key.build_folder])
             case ClearLogs(domain):
-                self._tables.build_folder(*DomainKey.parse(domain)).clear_logs()
+                folder = self._tables.build_folder(*DomainKey.parse(domain))
+                folder.clear_logs()
+                self._executor.clear_logs([folder.local_names])
 
     def _plan(self, attempt: int) -> Planned:
         """Makes the plan, refuses what cannot be built, clears away what is not needed."""

@@ -53,8 +53,8 @@ class Executor(AbstractContextManager["Executor"], Protocol):
     def demand(self, wanted: tuple[WantedNode, ...]) -> None:
         """Tells which nodes the build could use beyond those that it has."""
 
-    def clear_logs(self, folders: Sequence[str]) -> None:
-        """Drops what other machines have of the logs in some build folders."""
+    def clear_logs(self, beginnings: Sequence[str]) -> None:
+        """Drops what other machines have of the logs in some build folders, or of some of them."""
 
     def put(self, event: Event) -> None: ...
     def next(self) -> Event: ...

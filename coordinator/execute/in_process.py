@@ -70,7 +70,7 @@ class InProcess:
     def demand(self, wanted: tuple[WantedNode, ...]) -> None:
         """Does nothing: the number of threads is fixed."""
 
-    def clear_logs(self, folders: Sequence[str]) -> None:
+    def clear_logs(self, beginnings: Sequence[str]) -> None:
         """Does nothing: this machine's logs are cleared with the build folders."""
 
     def await_nodes(self, number: int) -> None:

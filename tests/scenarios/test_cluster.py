@@ -279,10 +279,17 @@ def test_a_machine_that_is_lost_with_its_pass_logs_costs_no_committed_pass(
     settings = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a" * 64}
     places = str(out), str(tmp_path / "logs")
     printed = lines_of(tmp_path, "local_logs.py", *places, settings=settings)
-    lost, built = (line.split() for line in printed if line)
+    lost, done, pawn, end = (line.split() for line in printed if line)
     every = [f"stronger.1.{worker}.log" for worker in range(3)]
     assert lost[2:] == [",".join(every), "-"]
     assert len(lost[1].split(",")) == 2  # its own, and a copy
-    assert built[:2] == ["built", "-"]
-    assert "Damaged" not in built
+    assert done[:2] == ["built", "-"]
+    assert "Damaged" not in done
     assert tables_of(out) == wanted(tables)
+    last = {f"level5.stronger.1.{worker}.log" for worker in range(2)}
+    assert all(last <= set(host.split(",")) for host in pawn[1:3])
+    assert pawn[3] == "-"
+    assert end == ["end", "-"]
+    here = tmp_path / "here"
+    built(here, "KPvK")
+    assert tables_of(out / "pawn") == tables_of(here)

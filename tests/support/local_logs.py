@@ -6,9 +6,12 @@ Three hosts as in cut_off_host.py, each with a directory of its own at LOGS, whi
 from outside.  They share the last table.  In the middle of a pass one of them ends, with all of its
 processes; each of the other two has a log that it reads from the other one.
 
+The two others then share the levels of KPvK, into OUT/pawn.
+
 Prints `lost` with the logs that this host has then, the other hosts, and the store; and `built`
-with the logs of the other hosts at the end, and what was noticed.  To be run in network, process
-and mount namespaces of its own, with loopback up.
+with the logs of the other hosts at the end, and what was noticed.  Then `pawn` with the logs of
+each host and of the store when all levels are solved, and `end` with the logs at the end.  To be
+run in network, process and mount namespaces of its own, with loopback up.
 """
 
 import os
@@ -23,7 +26,7 @@ from kingpair.api.ray.cluster import connected
 from kingpair.coordinator.execute.build import build
 from kingpair.coordinator.execute.executor import Site
 from kingpair.coordinator.execute.request import BuildRequest
-from kingpair.coordinator.machine.commands import Call, Create, Task
+from kingpair.coordinator.machine.commands import Call, Create, Publish, Task
 from kingpair.coordinator.plan.build_spec import BuildSpec
 from kingpair.workers.game.chess.material import Material
 
@@ -36,6 +39,19 @@ class Losing(Noticing):
     def do(self, call: Call, task: Task) -> None:
         if isinstance(task, Create) and call.domain == "KQvKR.dtc":
             self.last = task.node.partition("-")[0]
+        super().do(call, task)
+
+
+class Looking(Noticing):
+    """Looks at the places of logs when a table is to be made of its parts."""
+
+    def __init__(self, site: Site, *places: Path) -> None:
+        super().__init__(site, len(places) - 1, lambda executor: None)
+        self._places = places
+
+    def do(self, call: Call, task: Task) -> None:
+        if isinstance(task, Publish) and call.domain == "KPvK.dtc":
+            print("\npawn", *map(logs_in, self._places), flush=True)
         super().do(call, task)
 
 
@@ -76,6 +92,11 @@ def main(out: Path, logs: Path) -> None:
         request = BuildRequest(spec, out, workers=3, grain=1, logs=logs)
         build(request, lambda event: None, open_executor)
         print("\nbuilt", logs_in(*own.values(), out), *executors[0].noticed, flush=True)
+        (pawn := out / "pawn").mkdir()
+        spec = BuildSpec((Material.parse("KPvK"),))
+        request = BuildRequest(spec, pawn, workers=2, grain=1, logs=logs)
+        build(request, lambda event: None, lambda site, _: Looking(site, *own.values(), pawn))
+        print("\nend", logs_in(*own.values(), pawn), flush=True)
     os._exit(0)  # what still runs ends with this namespace
 
 

@@ -11,14 +11,11 @@ from kingpair.coordinator.journal.rows import Row
 from kingpair.coordinator.machine.events import Damaged, Event, NodeLeft
 from kingpair.coordinator.machine.records import PassCommitted
 from kingpair.coordinator.plan.build_spec import BuildSpec
-from kingpair.workers.game.chess.material import Material
 from kingpair.workers.number_types import STRONGER
 from kingpair.workers.passlog.keeper import LogKeeper
 from kingpair.workers.passlog.machine_logs import MachineLogs
+from kingpair.workers.table.key import DomainKey
 from kingpair.workers.table.table_store import TableStore
-
-DOMAIN = "KQvKR.dtc"
-SPEC = BuildSpec((Material.parse("KQvKR"),))
 
 
 class SeparateMachines(InProcess):
@@ -40,9 +37,9 @@ class SeparateMachines(InProcess):
     def tables_on(self, node: str) -> TableStore:
         return self._stores[node]
 
-    def clear_logs(self, folders: Sequence[str]) -> None:
+    def clear_logs(self, beginnings: Sequence[str]) -> None:
         for keeper in self.machines.values():
-            keeper.remove(*folders)
+            keeper.remove(*beginnings)
 
     def next(self) -> Event:
         event = super().next()
@@ -65,18 +62,27 @@ Harm = Callable[[SeparateMachines], None]
 
 
 class BuildOnMachines:
-    """A build of KQvKR on several machines: what is done in some passes of its stronger side, and
+    """A build on three machines: what is done in some passes of the stronger side of a domain, and
     the passes of it that were committed.
     """
 
-    def __init__(self, out: Path, logs: Path, harms: Mapping[int, Harm], count: int = 3) -> None:
-        self._out, self._logs, self._harms, self._count = out, logs, dict(harms), count
+    def __init__(
+        self,
+        out: Path,
+        logs: Path,
+        harms: Mapping[int, Harm],
+        domain: str = "KQvKR.dtc",
+        grain: int = 1,
+    ) -> None:
+        self._out, self._logs, self._harms = out, logs, dict(harms)
+        self._domain, self._grain = domain, grain
         self.depths: list[int] = []
         self.logs_in_store: set[str] = set()
         self._executors: list[SeparateMachines] = []
 
     def run(self) -> "BuildOnMachines":
-        request = BuildRequest(SPEC, self._out, threads=3, workers=3, grain=1, logs=self._logs)
+        spec, how = BuildSpec((DomainKey.parse(self._domain).table.material,)), self._grain
+        request = BuildRequest(spec, self._out, threads=3, workers=3, grain=how, logs=self._logs)
         build(request, self._listen, self._open)
         return self
 
@@ -85,14 +91,17 @@ class BuildOnMachines:
         return self._executors[-1]
 
     def _open(self, site: Site, tables: TableStore) -> SeparateMachines:
-        self._executors.append(SeparateMachines(site, tables, self._logs, self._count))
+        self._executors.append(SeparateMachines(site, tables, self._logs, 3))
         return self.executor
 
     def _listen(self, row: Row) -> None:
         done = row.record
-        if not isinstance(done, PassCommitted) or done.domain != DOMAIN or done.winner != STRONGER:
+        self.logs_in_store.update(path.name for path in self._out.rglob("*.log"))
+        if not isinstance(done, PassCommitted) or (done.domain, done.winner) != (
+            self._domain,
+            STRONGER,
+        ):
             return
         self.depths.append(int(done.depth))
-        self.logs_in_store.update(path.name for path in self._out.rglob("*.log"))
         if (harm := self._harms.pop(int(done.depth), None)) is not None:
             harm(self.executor)

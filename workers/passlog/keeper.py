@@ -46,7 +46,8 @@ class LogHolder(Protocol):
     def append(self, name: str, at: int, data: bytes, is_last: bool) -> None:
         """Writes a piece of a copy; after the last one of a commit all of it is durable."""
 
-    def remove(self, *folders: str) -> None: ...
+    def remove(self, *beginnings: str) -> None:
+        """Removes folders, and the logs whose names begin with FOLDER/BEGINNING."""
 
 
 class LogKeeper:
@@ -110,8 +111,13 @@ class LogKeeper:
         finally:
             os.close(fd)
 
-    def remove(self, *folders: str) -> None:
-        for folder in folders:
-            for name in [name for name in self._indexes if name.startswith(f"{folder}/")]:
+    def remove(self, *beginnings: str) -> None:
+        for beginning in beginnings:
+            for name in [name for name in self._indexes if name.startswith(beginning)]:
                 self._indexes.pop(name, None)
-            shutil.rmtree(self.path(folder), ignore_errors=True)
+            folder, _, start = beginning.partition("/")
+            if not start:
+                shutil.rmtree(self.path(folder), ignore_errors=True)
+            for name in self.names(folder):
+                if name.startswith(start):
+                    self.path(f"{folder}/{name}").unlink(missing_ok=True)

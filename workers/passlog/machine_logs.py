@@ -13,8 +13,9 @@
     disk       = 2 x the log, over all machines
     network    = 1 x the log, and what is read of other machines' logs
 
-The log of a worker that has a table to itself, with all sets in memory, is not copied: to begin
-such a table again takes minutes, and two writes of each log would slow down every one.
+The log of a worker that has a domain to itself, with all sets in memory, is not copied as it grows:
+to begin such a domain again takes minutes, and two writes of each log would slow down every one.
+Other levels read the logs of a level of pawns, so these are copied once the level is solved.
 
 A machine that does not take a copy is skipped, and the next one in the ring gets the log from its
 beginning.  If no other machine is there, the log is on one disk.
@@ -95,9 +96,10 @@ class MachineLogs:
     def names(self, folder: str) -> list[str]:
         return self.own.names(folder)
 
-    def remove(self, folder: str) -> None:
+    def remove(self, beginning: str) -> None:
+        """Removes a folder on this machine, or logs of it (keeper.py)."""
         self._held.clear()
-        self.own.remove(folder)
+        self.own.remove(beginning)
 
     def _holders(self, name: str) -> list[LogHolder]:
         if name not in self._held:

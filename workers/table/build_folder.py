@@ -8,9 +8,9 @@
 The names of the files of a slice (index/slices.py) begin with `levelNUMBER.`, or if it is a part of
 a level with `levelNUMBER.FIRST-STOP.`: a level that is divided in another way has other files.
 
-The logs of a table without pawns may lie on disks of the machines that solve it instead, each with
-a copy on another one (`local_logs`, passlog/machine_logs.py): then no byte of them goes through the
-store.  They are cleared when the table is published and proved.
+The logs may lie on disks of the machines that solve the table instead, each with a copy on another
+one (`local_logs`, passlog/machine_logs.py): then no byte of them goes through the store.  They are
+cleared when the table is published and proved, those of a level when no other level reads them.
 
 Names carry the incarnation of the workers that write.  So a worker that was replaced but still
 runs overwrites nothing of its replacement.
@@ -84,30 +84,30 @@ class BuildFolder(NamedTuple):
         return sorted((int(m[1]), int(m[2])) for m in found if m)
 
     @property
-    def _machines(self) -> MachineLogs | None:
-        """The machines that keep the logs; None if the store does, as with those of slices."""
-        return self.local_logs if self.slice is None else None
+    def local_names(self) -> str:
+        """The folder of its logs on machines; of a slice, and how their names in it begin."""
+        return self.name if self.slice is None else f"{self.name}/{self._prefix}"
 
     def new_log(self, name: str, identity: dict[str, object], is_copied: bool = False) -> PassLog:
         """Begins a log and removes any earlier one of its name.  If machines keep the logs, it is
         copied to another one, should that be asked for.
         """
-        if (machines := self._machines) is not None:
-            return machines.begin(name, identity, is_copied)
+        if self.local_logs is not None:
+            return self.local_logs.begin(name, identity, is_copied)
         self.store.remove(name)
         return PassLog(self.store.local_path(name), identity, partial(self.store.sync_log, name))
 
     def opened_logs(self, name: str) -> Iterator[LogFile]:
         """Opens a log and then its copies, until the caller has found what it needs."""
-        if (machines := self._machines) is not None:
-            yield from machines.opened(name)
+        if self.local_logs is not None:
+            yield from self.local_logs.opened(name)
         with suppress(FileNotFoundError):
             yield LogFile(self.store.local_path(name), self.store.open_log(name))
 
     def secure_log(self, name: str) -> None:
         """Has a log copied to a second machine if only one has it."""
-        if (machines := self._machines) is not None:
-            machines.secure(name)
+        if self.local_logs is not None:
+            self.local_logs.secure(name)
 
     def log_identity(self, winner: Side, smaller: SmallerDigests) -> dict[str, object]:
         """The part of a log's identity that must agree for a build to resume from the log."""
@@ -134,23 +134,26 @@ class BuildFolder(NamedTuple):
 
     def clear_local_logs(self) -> None:
         if self.local_logs is not None:
-            self.local_logs.remove(self.name)
+            self.local_logs.remove(self.local_names)
 
     def clear_logs(self) -> None:
-        for log in self._logs():
-            self.store.remove(self.log_name(*log))
+        for name in self.store.names(self.name):
+            if name.startswith(self._prefix) and _LOG.fullmatch(name.removeprefix(self._prefix)):
+                self.store.remove(f"{self.name}/{name}")
         self.clear_local_logs()
 
     def slices(self) -> frozenset[LevelSlice]:
         """The slices of the table that have a file here."""
-        found = map(_SLICE.match, self.store.names(self.name))
+        found = map(_SLICE.match, self._names())
         return frozenset(LevelSlice.parse(m[1]) for m in found if m)
 
     def clear_others(self, slices: Collection[LevelSlice]) -> None:
         """Clears what belongs to slices that are none of these."""
-        for name in self.store.names(self.name):
+        for name in self._names():
             if (m := _SLICE.match(name)) and LevelSlice.parse(m[1]) not in slices:
                 self.store.remove(f"{self.name}/{name}")
+                if self.local_logs is not None:
+                    self.local_logs.remove(f"{self.name}/{name}")
 
     def last_incarnation(self) -> int:
         """The last incarnation of which there is a log or a part."""
@@ -189,15 +192,19 @@ class BuildFolder(NamedTuple):
 
     def _logs(self) -> list[tuple[int, int, int]]:
         """The winner, incarnation and worker of each log in the folder."""
-        local = [] if self.local_logs is None else self.local_logs.names(self.name)
-        found = [_LOG.fullmatch(name) for name in {*self._files(), *local}]
+        found = [_LOG.fullmatch(name) for name in self._files()]
         winners = {colour: winner for winner, colour in _COLOURS.items()}
         return sorted((winners[m[1]], int(m[2]), int(m[3])) for m in found if m)
 
     def _files(self) -> list[str]:
         """The names of the files of this slice, without its prefix."""
-        names, prefix = self.store.names(self.name), self._prefix
+        names, prefix = self._names(), self._prefix
         return [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
+
+    def _names(self) -> list[str]:
+        """The names of the files, in the store and on this machine."""
+        local = () if self.local_logs is None else self.local_logs.names(self.name)
+        return sorted({*self.store.names(self.name), *local})
 
 
 def _common(ours: list[PassResult], theirs: list[PassResult]) -> list[PassResult]:

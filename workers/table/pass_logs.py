@@ -55,8 +55,15 @@ class PassLogs:
 
     def secure(self, winner: Side, written: Written, turn: int, turns: int) -> None:
         """Has every log on two machines; of several workers each sees to some of the logs."""
-        if not self._are_copied:
-            return
+        if self._are_copied:
+            self._secure(winner, written, turn, turns)
+
+    def secure_solved(self, written: Sequence[tuple[Side, Written]]) -> None:
+        """Has on two machines what was not copied as it grew."""
+        for winner, spans in () if self._are_copied else written:
+            self._secure(winner, spans, 0, 1)
+
+    def _secure(self, winner: Side, written: Written, turn: int, turns: int) -> None:
         keys = ((winner, span.incarnation, w) for span in written for w in range(span.workers))
         for number, key in enumerate(keys):
             if number % turns == turn:

@@ -2,9 +2,11 @@
 no machine alone can lose a pass, and the bytes are the same whatever is lost.
 """
 
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
+import building
 import pytest
 from building import finished
 from separate_machines import BuildOnMachines, SeparateMachines
@@ -118,3 +120,52 @@ def test_a_driver_whose_machines_are_all_new_begins_the_material_again(
     done = BuildOnMachines(out, tmp_path / "others", {}).run()
     assert min(done.depths) == 0
     assert built(out) == finished(tables)
+
+
+# Tables with pawns: levels read the logs of those below
+
+
+@pytest.fixture(scope="module")
+def pawn(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The tables of KPvK and of all that it rests on."""
+    out = tmp_path_factory.mktemp("pawn")
+    building.built(out, "KPvK")
+    return built(out)
+
+
+@pytest.mark.parametrize(
+    ("grain", "lost"), [(1, "node0"), *((1 << 30, f"node{node}") for node in range(3))]
+)
+def test_levels_are_read_from_copies_when_a_machine_is_lost(
+    pawn: dict[str, bytes], tmp_path: Path, grain: int, lost: str
+) -> None:
+    """A level that one worker solves is copied when it is solved, and may be begun again before."""
+    out, logs, level = tmp_path / "out", tmp_path / "logs", "KPvK.dtc.level4"
+    found: list[str] = []
+
+    def lose(executor: SeparateMachines) -> None:
+        found.extend(path.name for path in logs.rglob("level3.*.log"))
+        executor.lose(lost)
+
+    done = BuildOnMachines(out, logs, {4: lose}, level, grain).run()
+    assert list(Counter(found).values()) == ([2, 2, 2] if grain == 1 else [2])
+    assert not [damage for damage in done.executor.damages if damage.is_below]
+    assert done.executor.damages == [] or grain > 1
+    assert done.logs_in_store == set()
+    assert logs_in(logs) - logs_in(logs / f"lost.{lost}") == set()
+    assert built(out) == pawn
+
+
+def test_logs_of_a_level_that_none_reads_any_more_are_gone(
+    pawn: dict[str, bytes], tmp_path: Path
+) -> None:
+    out, logs = tmp_path / "out", tmp_path / "logs"
+    found: set[str] = set()
+
+    def look(executor: SeparateMachines) -> None:
+        found.update(name.partition(".")[0] for name in logs_in(logs))
+
+    BuildOnMachines(out, logs, {3: look}, "KPvK.dtc.level5").run()
+    assert found == {"level3", "level4", "level5"}  # a double step leads to the one below the next
+    assert logs_in(logs) == set()
+    assert built(out) == pawn
