@@ -230,8 +230,8 @@ class Worker(TableWorker):
     def lose(self, depth: Depth, inbound: Sequence[PackedFrontier]) -> StepResult:
         return self._at_work().lose(depth, inbound)
 
-    def seal(self, done: PassResult, seconds: float) -> "Future[None]":
-        """Commits a pass that took so many seconds; the future is done once that is on disk."""
+    def seal(self, done: PassResult, seconds: float) -> "Future[str]":
+        """Commits a pass that took so many seconds; done once that is on disk (PassLog.commit)."""
         return self._at_work().log.commit(done, seconds)
 
     def _at_work(self) -> Analysis | StreamedAnalysis:

@@ -28,6 +28,7 @@ from kingpair.coordinator.machine.records import (
     ExportBegan,
     ExportDone,
     LevelSolved,
+    LogUncopied,
     NodesLacking,
     NodesPassedOver,
     PaintingBegan,
@@ -206,7 +207,7 @@ def _said(records: BuildRecords, build: BuildRecord, row: Row) -> Iterator[tuple
             yield "build", {"state": state, "reason": reason, "ahead": ahead}
         case Deleted(reason):
             yield "build", {"state": "deleted", "reason": reason, "ahead": None}
-        case SetBack() | Repeated() | NodesLacking() | NodesPassedOver():
+        case SetBack() | Repeated() | NodesLacking() | NodesPassedOver() | LogUncopied():
             what, reason = hitch(row.record)
             yield "hitch", {"what": what, "reason": reason}
         case WavesPlanned():

@@ -61,10 +61,10 @@ class NoLog(PassLog):
     def append(self, found: LayerChunk, packed: tuple[Buffer, list[int]]) -> None:
         pass
 
-    def commit(self, done: PassResult, seconds: float = 0.0) -> "Future[None]":
+    def commit(self, done: PassResult, seconds: float = 0.0) -> "Future[str]":
         self.passes.append(done)
-        durable = Future[None]()
-        durable.set_result(None)
+        durable = Future[str]()
+        durable.set_result("")
         return durable
 
     def close(self) -> None:

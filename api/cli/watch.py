@@ -30,6 +30,7 @@ from kingpair.coordinator.journal.rows import Listener, Row
 from kingpair.coordinator.machine.records import (
     Assigned,
     ExportDone,
+    LogUncopied,
     NodesLacking,
     NodesPassedOver,
     PaintingBegan,
@@ -113,6 +114,8 @@ class MaterialLines:
                 self._echo(f"waiting for nodes: {reason}")
             case NodesPassedOver(reason):
                 self._echo(f"not used: {reason}")
+            case LogUncopied(reason):
+                self._echo(f"no other machine takes a copy of {reason}")
 
 
 # ---- on a terminal ----
@@ -159,6 +162,8 @@ class JsonLines:
                 self._say({"event": "waiting", "lacking": reason})
             case NodesPassedOver(reason):
                 self._say({"event": "not used", "reason": reason})
+            case LogUncopied(reason):
+                self._say({"event": "no copy", "reason": reason})
             case Assigned(domain) as assigned:
                 record = self._build.record_of(domain)
                 is_first = record is not None and record.teams == 1

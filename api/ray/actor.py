@@ -87,10 +87,9 @@ class Actor:
 
     def seal(self, call: Call, task: Seal) -> Event:
         try:
-            seal(self._at_work(), task).result()
+            return Done(call, seal(self._at_work(), task).result())
         except Exception as error:
             return failed(call, task, error)
-        return Done(call)
 
     def do(self, call: Call, task: Task, *inbound: Any) -> Any:
         """Returns the answer, then an Arrow IPC stream or None for each worker that reads what this

@@ -110,11 +110,11 @@ class InProcess:
         except BaseException as error:
             self._fail(call, task, error)
 
-    def _sealed(self, call: Call, task: Seal, durable: "Future[None]") -> None:
+    def _sealed(self, call: Call, task: Seal, durable: "Future[str]") -> None:
         if (error := durable.exception()) is not None:
             self._fail(call, task, error)
         else:
-            self._events.put(Done(call))
+            self._events.put(Done(call, durable.result()))
 
     def _fail(self, call: Call, task: Task, error: BaseException) -> None:
         self.errors.append(error)

@@ -142,8 +142,7 @@ def done(worker: AnyWorker, call: Call, task: Task, inbound: Sequence[PackedFron
             case Lose(_, depth):
                 return _computed(call, partial(worker.lose, depth, inbound))
             case Seal():
-                seal(worker, task).result()
-                return Done(call), {}
+                return Done(call, seal(worker, task).result()), {}
             case Paint(some, logs):
                 numbered = [(part.number, range(part.first, part.stop)) for part in some]
                 return Painted(call, tuple(worker.paint(numbered, logs))), {}
@@ -161,8 +160,8 @@ def _named_disk_errors(worker: AnyWorker) -> Iterator[None]:
         raise worker.cannot_go_on(error) from error
 
 
-def seal(worker: AnyWorker, task: Seal) -> "Future[None]":
-    """Begins to make a pass durable."""
+def seal(worker: AnyWorker, task: Seal) -> "Future[str]":
+    """Begins to make a pass durable.  The result says why there is no copy, if one should be."""
     assert isinstance(worker, Worker), "only a worker with passes seals them"
     done = PassResult(task.depth, task.won, task.lost, task.over)
     return worker.seal(done, task.seconds)

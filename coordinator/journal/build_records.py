@@ -26,6 +26,7 @@ from kingpair.coordinator.machine.records import (
     Deleted,
     ExportBegan,
     ExportDone,
+    LogUncopied,
     NodesLacking,
     NodesPassedOver,
     PassCommitted,
@@ -163,7 +164,7 @@ def _tell(build: BuildRecord, row: Row) -> None:
             # It cannot be asked for any more: what remains is that it existed.
             build.domains, build.levels, build.waves = {}, {}, []
             build.history = [HistoryEntry(row.id, row.time, "deleted", reason)]
-        case SetBack() | Repeated() | NodesLacking() | NodesPassedOver():
+        case SetBack() | Repeated() | NodesLacking() | NodesPassedOver() | LogUncopied():
             build.history.append(HistoryEntry(row.id, row.time, *hitch(row.record)))
         case record:
             found = build.record_of(record.domain)
@@ -185,7 +186,9 @@ def _latest(build: BuildRecord, record: DomainFact, found: DomainRecord) -> str:
     return build.latest if is_of_others else table
 
 
-def hitch(record: SetBack | Repeated | NodesLacking | NodesPassedOver) -> tuple[str, str]:
+def hitch(
+    record: SetBack | Repeated | NodesLacking | NodesPassedOver | LogUncopied,
+) -> tuple[str, str]:
     """Says what holds a build up without ending it, and why."""
     match record:
         case SetBack(domain, _, reason):
@@ -196,6 +199,8 @@ def hitch(record: SetBack | Repeated | NodesLacking | NodesPassedOver) -> tuple[
             return "waiting for nodes", reason
         case NodesPassedOver(reason):
             return "nodes not used", reason
+        case LogUncopied(reason):
+            return "no copy", reason
 
 
 def _became(build: BuildRecord, state: State, reason: str, row: Row) -> None:

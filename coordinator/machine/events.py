@@ -163,9 +163,12 @@ class Restarted:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """Created, sealed (the log entry is durable), verified or released."""
+    """Created, sealed (the log entry is durable), verified or released.  It says why no other
+    machine has a copy of the log, if one should.
+    """
 
     call: Call
+    uncopied: str = ""
 
 
 @dataclass(frozen=True, slots=True)

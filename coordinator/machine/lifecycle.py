@@ -7,7 +7,8 @@ looks for what can begin.
 """
 
 from kingpair.coordinator.machine.commands import AwaitNodes, Call, ClearLogs, MakePlan
-from kingpair.coordinator.machine.records import Became, NodesLacking, SetBack
+from kingpair.coordinator.machine.events import Answer, Done
+from kingpair.coordinator.machine.records import Became, LogUncopied, NodesLacking, SetBack
 from kingpair.coordinator.machine.schedule import deserves_more, lacking, placements
 from kingpair.coordinator.machine.state import BuildJob, Run, State, progress
 from kingpair.coordinator.machine.team import Out, begin, disband
@@ -113,6 +114,15 @@ def _below(build: BuildJob, run: Run) -> tuple[SolvedLevel, ...]:
         SolvedLevel(name, level.logs(), tuple(sorted(level.parts.items())))
         for name, level in levels
     )
+
+
+def told_of_copies(build: BuildJob, event: Answer, out: Out) -> BuildJob:
+    """Records the first log of a build that is on one machine alone, though there are others."""
+    if build.is_uncopied or not isinstance(event, Done) or not event.uncopied:
+        return build
+    worker = f"worker {event.call.worker} of {event.call.domain}"
+    out.append(LogUncopied(f"the pass log of {worker}: {event.uncopied}"))
+    return build._replace(is_uncopied=True)
 
 
 def cleared(build: BuildJob, run: Run, out: Out) -> None:

@@ -162,6 +162,13 @@ class NodesPassedOver:
 
 
 @dataclass(frozen=True, slots=True)
+class LogUncopied:
+    """No other machine takes a copy of a log: it is on one disk.  Said once in a build."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Deleted:
     """The build is not shown any more; the journal keeps it."""
 
@@ -184,5 +191,6 @@ Record = (
     | Repeated
     | NodesLacking
     | NodesPassedOver
+    | LogUncopied
     | Deleted
 )

@@ -211,6 +211,7 @@ class BuildJob(NamedTuple):
     waits: int = 0  # AwaitNodes so far
     awaiting: bool = False
     releasing: frozenset[Call] = frozenset()  # while cancelling
+    is_uncopied: bool = False  # it is recorded that a log has no copy
 
 
 class BuildTotals(NamedTuple):

@@ -65,6 +65,7 @@ from kingpair.coordinator.machine.lifecycle import (
     released,
     set_back,
     started,
+    told_of_copies,
     unsolved,
     waiting_for,
     with_run,
@@ -260,9 +261,8 @@ def _answered(build: BuildJob, event: Answer, out: Out) -> BuildJob:
     run = waiting_for(build, event.call)
     if run is None or build.plan is None:
         return build
-    before = run.team
-    run = answered(run, event, build.plan.policy, out)
-    build = with_run(build, event.call.domain, run)
+    before, run = run.team, answered(run, event, build.plan.policy, out)
+    build = with_run(told_of_copies(build, event, out), event.call.domain, run)
     if run.is_done:
         cleared(build, run, out)
         return started(build, out)

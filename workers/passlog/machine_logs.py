@@ -18,7 +18,7 @@ to begin such a domain again takes minutes, and two writes of each log would slo
 Other levels read the logs of a level of pawns, so these are copied once the level is solved.
 
 A machine that does not take a copy is skipped, and the next one in the ring gets the log from its
-beginning.  If no other machine is there, the log is on one disk.
+beginning.  If no other machine takes it, the log is on one disk, and each commit says so.
 
 Invariant: a committed pass of several workers is whole on two machines, if there are two.
 """
@@ -71,7 +71,9 @@ class MachineLogs:
         path = self.own.path(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
-        return PassLog(path, identity, CopiedLog(name, self.others if is_copied else ()))
+        if not (is_copied and self._named):
+            return PassLog(path, identity)
+        return PassLog(path, identity, CopiedLog(name, self.others))
 
     def opened(self, name: str) -> Iterator[LogFile]:
         """Opens the log or its copies, one after the other, until one is what the caller needs."""
@@ -147,15 +149,18 @@ class CopiedLog:
     def __init__(self, name: str, others: Iterable[LogHolder]) -> None:
         self._name, self._others = name, iter(others)
         self._copy, self._copied = next(self._others, None), 0
+        self._refusal = "no other machine answers from a directory of its own"
 
-    def __call__(self, fd: int, end: int, heads: Sequence[Range]) -> None:
+    def __call__(self, fd: int, end: int, heads: Sequence[Range]) -> str | None:
         while self._copy is not None:
             try:
                 self._extend(self._copy, fd, end)
                 break
-            except OSError:
+            except OSError as error:
+                self._refusal = f"the last one asked: {error}"
                 self._copy, self._copied = next(self._others, None), 0
         os.fdatasync(fd)
+        return None if self._copy is not None else self._refusal
 
     def _extend(self, copy: LogHolder, fd: int, end: int) -> None:
         """Sends the pieces since the last commit, several at once but for the first of a log, which

@@ -35,14 +35,16 @@ from kingpair.workers.passlog.log import (
 )
 from kingpair.workers.store.segments import LogInFile, Range
 
-ExtendLog = Callable[[int, int, Sequence[Range]], None]
+ExtendLog = Callable[[int, int, Sequence[Range]], str | None]
 """Makes the first bytes of a file durable, given the file, their number, and the ranges of all
-records that were not given yet, but for what the layers hold.
+records that were not given yet, but for what the layers hold.  Returns why there is no copy of
+them, if there should be one.
 """
 
 
-def _extend(fd: int, end: int, heads: Sequence[Range]) -> None:
+def _extend(fd: int, end: int, heads: Sequence[Range]) -> str | None:
     os.fdatasync(fd)
+    return None
 
 
 class PassLog(LogFile):
@@ -78,10 +80,11 @@ class PassLog(LogFile):
         directory = struct.pack(f"<{1 + len(ends)}Q", len(ends), *ends)
         self._has(found, self._put(LAYER, found, directory, streams))
 
-    def commit(self, done: PassResult, seconds: float = 0.0) -> "Future[None]":
+    def commit(self, done: PassResult, seconds: float = 0.0) -> "Future[str]":
         """Appends the commit of a pass whose chunks are all appended.
 
-        The future is done once the commit is durable.
+        The future is done once the commit is durable.  It says why there is no copy of the log, if
+        there should be one.
         """
         counts = {"won": done.won, "lost": done.lost, "over": done.over, "seconds": seconds}
         place = self._put(COMMIT, LayerChunk(done.depth, False, 0), json.dumps(counts).encode())
@@ -159,15 +162,15 @@ class PassLog(LogFile):
     def _make_durable(self, commits: "list[_Commit]") -> None:
         if not commits:
             return
-        end = commits[-1].end
+        end, uncopied = commits[-1].end, None
         try:
             if self._is_whole(end):
-                self._extend(self._fd, end, self._take_heads(end))
+                uncopied = self._extend(self._fd, end, self._take_heads(end))
         except (OSError, CannotBuild) as failure:
             self._fail(failure)
         for commit in commits:
             if self._failure is None:
-                commit.durable.set_result(None)
+                commit.durable.set_result(uncopied or "")
             else:
                 commit.durable.set_exception(self._refusal())
 
@@ -192,7 +195,7 @@ class _Commit(NamedTuple):
     """The end of a commit's record, and the future of its caller."""
 
     end: int
-    durable: "Future[None]"
+    durable: "Future[str]"
 
 
 def _check(payload: Sequence[Buffer]) -> int:

@@ -49,6 +49,7 @@ from kingpair.coordinator.machine.events import (
 )
 from kingpair.coordinator.machine.records import (
     Became,
+    LogUncopied,
     PartWritten,
     PassCommitted,
     Repeated,
@@ -204,6 +205,16 @@ def test_no_pass_is_committed_before_its_last_log_entry_is_durable() -> None:
     order = [seals[i] for i in (0, 2, 3, 1)]
     heard = [of(PassCommitted, driven.tell(Done(call))) for call, _ in order]
     assert [[record.depth for record in records] for records in heard] == [[], [], [], [0, 1]]
+
+
+def test_a_log_that_no_other_machine_copies_is_recorded_once() -> None:
+    driven = Driven(plan(WIDE), *nodes(2))
+    driven.until(Lose, depth=2)
+    reasons = ["", "cut off", "cut off", "full"]
+    seals = zip(driven.waiting(Seal), reasons, strict=True)
+    heard = [of(LogUncopied, driven.tell(Done(call, reason))) for (call, _), reason in seals]
+    said = LogUncopied("the pass log of worker 1 of D: cut off")
+    assert heard == [[], [said], [], []]
 
 
 def test_passes_run_ahead_of_the_log_but_no_further_than_allowed() -> None:

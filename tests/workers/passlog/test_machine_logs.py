@@ -109,6 +109,20 @@ def test_a_machine_that_takes_no_more_copies_is_replaced_by_the_next(
     assert opened(third) == [whole(5)] * 2
 
 
+def test_a_commit_says_why_no_other_machine_has_a_copy(tmp_path: Path) -> None:
+    first, second, third = machines(tmp_path, 3)
+    with closing(first.begin(NAME, {"winner": 0}, is_copied=True)) as log:
+        assert log.commit(PassResult(Depth(0), 1, 1, False)).result() == ""
+        lose(second)
+        assert log.commit(PassResult(Depth(1), 1, 1, False)).result() == ""
+        lose(third)
+        said = log.commit(PassResult(Depth(2), 1, 1, False)).result()
+        assert said.startswith("the last one asked: ")
+        assert log.commit(PassResult(Depth(3), 1, 1, False)).result() == said
+    with closing(first.begin(NAME, {"winner": 0}, is_copied=False)) as log:
+        assert log.commit(PassResult(Depth(0), 1, 1, False)).result() == ""
+
+
 def test_a_log_is_read_on_from_the_copy_when_a_machine_is_lost_meanwhile(tmp_path: Path) -> None:
     first, second, third = machines(tmp_path, 3)
     write(first, 5)
