@@ -31,7 +31,6 @@ from kingpair.workers.index.sweeps import WALK
 from kingpair.workers.index.walk_parts import WALKS
 from kingpair.workers.number_types import Side, opponent
 from kingpair.workers.solve.sets_mode import SetsMode
-from kingpair.workers.table.row_reader import BLOCK
 
 UNIT_SLOTS = 512
 NEAR_AXES = 3
@@ -39,6 +38,7 @@ STEPS = 2  # of a pass, in each of which all workers are asked and waited for
 TABLE_DENSITY = 0.093  # bytes a value, the mean of the pawnless tables of five men (conversion)
 STREAM = 3.5e-11  # seconds of a core for a byte of a set that is read from a disk or written
 AGAIN = 4e-7  # seconds of a core for a unit found that is read again from the log, into a window
+BLOCK = 1 << 16  # rows of a table that have a digest
 NOTED, TRAILER = 59, 72  # bytes for a block in the note of its part, and in the table's trailer
 TRAILED = 8e-7  # seconds to read what is noted of a block and write it to the trailer
 TRAILER_OPENED = 3.3e-7  # seconds for a block when a table is opened
