@@ -384,17 +384,43 @@ class StructureVerifier:
 
 DENSE_VERSION: int
 
+DENSE_PAWNS_VERSION: int
+
 class DenseTraining:
     def __init__(self, men: Sequence[tuple[str, Side]], to_move: Side) -> None: ...
     def learn(self, block: int, values: NDArray[np.int16], /) -> None: ...
     def model(self) -> bytes: ...
 
-class DenseCodec:
-    def __init__(self, men: Sequence[tuple[str, Side]], to_move: Side, model: bytes) -> None: ...
+class DensePawnTraining:
+    def __init__(
+        self,
+        pieces: Sequence[tuple[str, Side]],
+        to_move: Side,
+        pawns: tuple[int, int],
+        squares: NDArray[np.uint8],
+    ) -> None: ...
+    def learn(self, block: int, values: NDArray[np.int16], /) -> None: ...
+    def weigh(self, block: int, values: NDArray[np.int16], /) -> None: ...
+    def model(self) -> bytes: ...
+
+class _Codec:
     def encode(self, first: int, before: int, values: NDArray[np.int16], /) -> bytes: ...
     def decode(self, first: int, group: bytes, out: NDArray[np.int16], /) -> None: ...
     def decode_block(
         self, first: int, group: bytes, count: int, at: int, out: NDArray[np.int16], /
+    ) -> None: ...
+
+class DenseCodec(_Codec):
+    def __init__(self, men: Sequence[tuple[str, Side]], to_move: Side, model: bytes) -> None: ...
+
+class DensePawnCodec(_Codec):
+    def __init__(
+        self,
+        pieces: Sequence[tuple[str, Side]],
+        to_move: Side,
+        pawns: tuple[int, int],
+        squares: NDArray[np.uint8],
+        model: bytes,
     ) -> None: ...
 
 # ---- Syzygy files ----

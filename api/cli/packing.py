@@ -36,8 +36,8 @@ def pack(
     """Pack tables: one of the two columns, a quarter of the bytes.
 
     All questions about positions have the same answers.  The other column follows by one move, so
-    the smaller tables must be in the same directory.  With --dense, tables of three men and those
-    with pawns are packed without our code.  Tables of Chinese chess are copied.
+    the smaller tables must be in the same directory.  With --dense, tables of three men are packed
+    without our code.  Tables of Chinese chess are copied.
 
     \b
     Examples:

@@ -7,94 +7,37 @@
 #include <cmath>
 #include <cstring>
 
+#include "dense_coding.hpp"
 #include "dense_rows.hpp"
 
 namespace kingpair::dense {
-namespace {
 
 // ---- probabilities ----
 
-constexpr int X_MAX = 2047;
-
-struct Curve {
-    std::array<uint16_t, 4096> chance;    // of 4096, by x + 2048
-    std::array<int16_t, 4096> stretched;  // x by chance
-
-    // exp(-i / 256) by repeated multiplication, which every machine rounds alike.
-    Curve() : chance{}, stretched{} {
-        double power = 1;
-        for (int i = 0; i <= 2048; ++i, power *= 0.99610136947011749) {
-            const int high = std::clamp(static_cast<int>(std::lround(4096 / (1 + power))), 1, 4095);
-            if (i < 2048) chance[static_cast<size_t>(2048 + i)] = static_cast<uint16_t>(high);
-            chance[static_cast<size_t>(2048 - i)] = static_cast<uint16_t>(i ? 4096 - high : high);
-        }
-        for (int p = 0, x = -X_MAX; p < 4096; ++p) {
-            while (x < X_MAX && chance[static_cast<size_t>(x + 2048)] < p) ++x;
-            stretched[static_cast<size_t>(p)] = static_cast<int16_t>(x);
-        }
+// exp(-i / 256) by repeated multiplication, which every machine rounds alike.
+Curve::Curve() : chance{}, stretched{} {
+    double power = 1;
+    for (int i = 0; i <= 2048; ++i, power *= 0.99610136947011749) {
+        const int high = std::clamp(static_cast<int>(std::lround(4096 / (1 + power))), 1, 4095);
+        if (i < 2048) chance[static_cast<size_t>(2048 + i)] = static_cast<uint16_t>(high);
+        chance[static_cast<size_t>(2048 - i)] = static_cast<uint16_t>(i ? 4096 - high : high);
     }
-};
+    for (int p = 0, x = -X_MAX; p < 4096; ++p) {
+        while (x < X_MAX && chance[static_cast<size_t>(x + 2048)] < p) ++x;
+        stretched[static_cast<size_t>(p)] = static_cast<int16_t>(x);
+    }
+}
 
 const Curve CURVE;
 
-inline uint32_t chance_at(int x) { return CURVE.chance[static_cast<size_t>(std::clamp(x, -X_MAX, X_MAX) + 2048)]; }
+bool reads_back(const std::vector<Written>& written, const std::string& out, size_t begin) {
+    Reader reader(reinterpret_cast<const uint8_t*>(out.data()) + begin, out.size() - begin);
+    bool same = true;
+    for (const Written each : written) same &= reader.get(each >> 1) == (each & 1);
+    return same;
+}
 
-// ---- the range coder ----
-
-// A bit as it was written: the chance, shifted, and the bit.
-using Written = uint16_t;
-
-// Keeps the bits that it writes, so that they can be read back.
-class Writer {
-  public:
-    Writer(std::string& out, std::vector<Written>& written) : out_(out), written_(written) { written_.clear(); }
-
-    void put(int bit, uint32_t chance) {
-        written_.push_back(static_cast<Written>(chance << 1 | static_cast<uint32_t>(bit)));
-        const uint32_t middle = low_ + static_cast<uint32_t>(uint64_t{high_ - low_} * chance >> 12);
-        if (bit) high_ = middle;
-        else low_ = middle + 1;
-        for (; !((low_ ^ high_) >> 24); low_ <<= 8, high_ = high_ << 8 | 255) out_ += static_cast<char>(high_ >> 24);
-    }
-    // The fewest bytes of a number in the range; bytes behind the last one count as zeros.
-    void finish() {
-        if (!low_) return;
-        for (int bytes = 1; bytes <= 4; ++bytes) {
-            const uint64_t below = bytes == 4 ? 0 : ~uint32_t{0} >> 8 * bytes;
-            const uint64_t number = (uint64_t{low_} + below) & ~below;
-            if (number > high_) continue;
-            for (int i = 0; i < bytes; ++i) out_ += static_cast<char>(number >> (24 - 8 * i));
-            return;
-        }
-    }
-
-  private:
-    std::string& out_;
-    std::vector<Written>& written_;
-    uint32_t low_ = 0, high_ = ~uint32_t{0};
-};
-
-class Reader {
-  public:
-    Reader(const uint8_t* bytes, size_t size) : at_(bytes), end_(bytes + size) {
-        for (int i = 0; i < 4; ++i) number_ = number_ << 8 | next();
-    }
-
-    int get(uint32_t chance) {
-        const uint32_t middle = low_ + static_cast<uint32_t>(uint64_t{high_ - low_} * chance >> 12);
-        const int bit = number_ <= middle;
-        if (bit) high_ = middle;
-        else low_ = middle + 1;
-        for (; !((low_ ^ high_) >> 24); low_ <<= 8, high_ = high_ << 8 | 255) number_ = number_ << 8 | next();
-        return bit;
-    }
-
-  private:
-    uint32_t next() { return at_ < end_ ? *at_++ : 0; }
-
-    const uint8_t *at_, *end_;
-    uint32_t low_ = 0, high_ = ~uint32_t{0}, number_ = 0;
-};
+namespace {
 
 // ---- contexts ----
 
@@ -102,61 +45,14 @@ struct Contexts {
     size_t number[MIXED];
 };
 
-enum Result : int { DRAWN, WON, LOST };
-
-int result_of(int value) { return (value > 0) + LOST * (value < 0); }
-int moves_of(int value) { return value ^ value >> 31; }  // n, or -n - 1
-int value_of(int result, int moves) { return result == WON ? moves : -moves - 1; }
-
-// What the neighbours of a position say.
-struct Neighbours {
-    int value[4];
-
-    size_t pattern() const {
-        size_t found = 0;
-        for (int v : value) found = 3 * found + static_cast<size_t>(result_of(v));
-        return found;
-    }
-};
-
-struct Reference {
-    int moves, spread, shape;  // shape: how many neighbours have the result, and on which side of the reference
-
-    // Without a branch for each neighbour, which no processor predicts.
-    Reference(const Neighbours& near, int result) : moves(result == WON ? 1 : 0), spread(0), shape(0) {
-        int n = 0, sum = 0, low = MOVES_MAX, high = 0;
-        for (int v : near.value) {
-            const int is = result_of(v) == result, seen = dense::moves_of(v) & -is;
-            n += is;
-            sum += seen;
-            low = std::min(low, seen | (MOVES_MAX & (is - 1)));
-            high = std::max(high, seen);
-        }
-        if (!n) return;
-        const int middle = n >= 3 ? sum - low - high : sum;
-        moves = n % 2 ? middle : (middle + 1) / 2;
-        spread = std::min(high - low, 7);
-        const int skew = 2 * (high - moves) - (high - low);
-        shape = (skew > 0 ? 10 : skew < 0 ? 0 : 5) + n;
-    }
-
-    Contexts contexts(size_t classes, size_t position_class, int result) const {
-        const size_t lost = result == LOST;
-        const auto spread_of = static_cast<size_t>((spread * 15 + shape) * 4 + std::min(moves / 8, 3)) * 2 + lost;
-        const size_t reference = (static_cast<size_t>(std::min(moves, 31)) * 2 + lost) * 8 + (position_class & 7);
-        return {{position_class, classes + spread_of, classes + SPREADS + reference}};
-    }
-};
-
-// ---- the three coders ----
-
-void learn(uint16_t& chance, int bit) {
-    chance = static_cast<uint16_t>(chance + (((bit ? 65535 : 0) - chance) >> RATE));
+Contexts contexts_of(const Reference& near, size_t classes, size_t position_class, int result) {
+    const size_t lost = result == LOST;
+    const auto spread_of = static_cast<size_t>((near.spread * 15 + near.shape) * 4 + std::min(near.moves / 8, 3));
+    const size_t reference = (static_cast<size_t>(std::min(near.moves, 31)) * 2 + lost) * 8 + (position_class & 7);
+    return {{position_class, classes + spread_of * 2 + lost, classes + SPREADS + reference}};
 }
 
-// Writes the bit that it is given, or returns the one that it reads.
-inline int code(Writer& writer, uint32_t chance, int bit) { return writer.put(bit, chance), bit; }
-inline int code(Reader& reader, uint32_t chance, int) { return reader.get(chance); }
+// ---- the three coders ----
 
 template <class Stream>
 struct Coder {
@@ -166,7 +62,7 @@ struct Coder {
 
         int operator()(int which, int wanted) {
             const int bit = code(stream, std::clamp<uint32_t>(chance[which] >> 4, 1, 4095), wanted);
-            learn(chance[which], bit);
+            learn<RATE>(chance[which], bit);
             return bit;
         }
     };
@@ -176,11 +72,11 @@ struct Coder {
         Stream& stream;
 
         int operator()(int node, int wanted) {
-            const auto& weight = chances.weight(node);
+            const int16_t* const weight = chances.weights() + node * MIXED;
             int sum = 0;
             for (int i = 0; i < MIXED; ++i) sum += weight[i] * CURVE.stretched[chance[i][node] >> 4];
             const int bit = code(stream, chance_at(sum >> 12), wanted);
-            for (uint16_t* each : chance) learn(each[node], bit);
+            for (uint16_t* each : chance) learn<RATE>(each[node], bit);
             return bit;
         }
     };
@@ -239,10 +135,6 @@ namespace {
 
 // ---- a block ----
 
-// Nodes: does the number of moves differ, is it smaller, is the difference larger than 1, 2, ... (smaller, not
-// smaller).
-constexpr int DIFFERS = 0, SMALLER = 1, LARGER_BY = 2, NODES_EACH = 22;
-
 template <class Coder>
 class Block {
   public:
@@ -251,7 +143,8 @@ class Block {
 
     // Codes the values of the first rows, and sets them to what a reader will get.
     void code(int16_t* values, uint64_t* held, int squares = 64) {
-        const Earlier &lanes = earlier(men_.man[men_.outer()].kind), &rows = earlier(men_.man[men_.outer() - 1].kind);
+        const auto of = [&](int man) -> const Earlier& { return earlier(men_.man[man].kind == verify::Kind::bishop); };
+        const Earlier &lanes = of(men_.outer()), &rows = of(men_.outer() - 1);
         int16_t before = 0;
         for (int square = 0; square < squares; ++square) {
             const Row row = rows_.row(square);
@@ -294,16 +187,8 @@ class Block {
 
     int moves(size_t position_class, const Neighbours& near, int result, int moves) {
         const Reference reference(near, result);
-        auto bit = coder_.moves(reference.contexts(classes_, position_class, result));
-        if (!bit(DIFFERS, moves != reference.moves)) return reference.moves;
-        const int room = reference.moves - (result == WON ? 1 : 0);
-        const bool smaller = room > 0 && bit(SMALLER, moves < reference.moves);
-        const int wanted = smaller ? reference.moves - moves : moves - reference.moves;
-        const int most = smaller ? std::min(room, STEPS_MAX) : STEPS_MAX;
-        const int first = LARGER_BY + (smaller ? 0 : NODES_EACH);
-        int by = 1;
-        while (by < most && bit(first + std::min(by, NODES_EACH) - 1, wanted > by)) ++by;
-        return smaller ? reference.moves - by : std::min(reference.moves + by, MOVES_MAX);
+        auto bit = coder_.moves(contexts_of(reference, classes_, position_class, result));
+        return code_moves(bit, reference.moves, result, moves);
     }
 
     const verify::Men& men_;
@@ -314,18 +199,17 @@ class Block {
 };
 
 size_t results_of(const Geometry& g) { return g.classes() * PATTERNS * 2; }
-size_t chances_of(const Geometry& g) { return results_of(g) + (g.classes() + SPREADS + REFERENCES) * NODES; }
+size_t contexts_of(const Geometry& g) { return g.classes() + SPREADS + REFERENCES; }
 
 }  // namespace
 
 // ---- the model ----
 
-Model::Model(const Geometry& g) : results(results_of(g)), chance(chances_of(g)), weight{} {}
+Model::Model(const Geometry& g) : Model(results_of(g), contexts_of(g), NODES * MIXED) {}
 
 std::string Model::bytes() const {
     std::string out(chance.begin(), chance.end());
-    for (const auto& node : weight)
-        for (int16_t w : node) out.append({static_cast<char>(w & 255), static_cast<char>(w >> 8)});
+    for (int16_t w : weight) out.append({static_cast<char>(w & 255), static_cast<char>(w >> 8)});
     return out;
 }
 
@@ -333,15 +217,14 @@ bool Model::read(const uint8_t* bytes, size_t size) {
     if (size != this->size()) return false;
     std::memcpy(chance.data(), bytes, chance.size());
     const uint8_t* at = bytes + chance.size();
-    for (auto& node : weight)
-        for (int16_t& w : node) {
-            w = static_cast<int16_t>(at[0] | at[1] << 8);
-            at += 2;
-        }
+    for (int16_t& w : weight) {
+        w = static_cast<int16_t>(at[0] | at[1] << 8);
+        at += 2;
+    }
     return true;
 }
 
-Training::Training(const Geometry& g) : chance_(chances_of(g)) {
+Training::Training(const Geometry& g) : chance_(results_of(g) + contexts_of(g) * NODES) {
     for (auto& node : weight_)
         for (int32_t& w : node) w = 30000;
 }
@@ -362,13 +245,11 @@ void Training::learn(const Geometry& g, size_t block, const int16_t* values) {
 
 Model Training::model(const Geometry& g) const {
     Model model(g);
-    const auto quantised = [](const Chance& c) {
-        return static_cast<int8_t>(std::clamp((CURVE.stretched[c.p >> 4] + 8) >> 4, -127, 127));
-    };
-    std::transform(chance_.begin(), chance_.end(), model.chance.begin(), quantised);
+    std::transform(chance_.begin(), chance_.end(), model.chance.begin(),
+                   [](const Chance& c) { return quantised(c.p); });
     for (int node = 0; node < NODES; ++node)
         for (int i = 0; i < MIXED; ++i)
-            model.weight[node][i] = static_cast<int16_t>(std::clamp(weight_[node][i] >> 4, -32768, 32767));
+            model.weight[static_cast<size_t>(node * MIXED + i)] = quantised_weight(weight_[node][i]);
     return model;
 }
 
@@ -395,22 +276,10 @@ void Chances::forget() {
 
 // ---- reading and writing ----
 
-namespace {
-
-// Whether a code holds the bits that were written.
-bool reads_back(const std::vector<Written>& written, const std::string& out, size_t begin) {
-    Reader reader(reinterpret_cast<const uint8_t*>(out.data()) + begin, out.size() - begin);
-    bool same = true;
-    for (const Written each : written) same &= reader.get(each >> 1) == (each & 1);
-    return same;
-}
-
-}  // namespace
-
-bool encode(const Geometry& g, Chances& chances, size_t block, const int16_t* values, std::string& out) {
+bool encode(const Geometry& g, Chances& chances, size_t block, const int16_t* values, uint64_t* held,
+            std::string& out) {
     static thread_local std::vector<Written> written;
     int16_t copy[BLOCK];
-    uint64_t held[64];
     const size_t begin = out.size();
     std::memcpy(copy, values, sizeof copy);
     Coder<Writer> encoder{chances, Writer(out, written)};
@@ -421,9 +290,9 @@ bool encode(const Geometry& g, Chances& chances, size_t block, const int16_t* va
 }
 
 void decode(const Geometry& g, Chances& chances, size_t block, const uint8_t* bytes, size_t size, int16_t* values,
-            uint64_t* held, int rows) {
+            uint64_t* held, size_t rows) {
     Coder<Reader> decoder{chances, Reader(bytes, size)};
-    Block<Coder<Reader>>(g, block, decoder).code(values, held, rows);
+    Block<Coder<Reader>>(g, block, decoder).code(values, held, static_cast<int>(rows / 64));
     chances.forget();
 }
 

@@ -42,17 +42,22 @@ struct Geometry {
     size_t classes() const { return size_t{1} << (2 * men.count + 1); }
     size_t blocks_of_pair() const { return men.slots() / BLOCK; }
     size_t blocks() const { return verify::PAIRS * blocks_of_pair(); }
+    size_t rows_of(size_t) const { return BLOCK; }
+    size_t rows_filled() const { return men.slots(); }
 };
 
 // The probabilities of decisions in the form x, for 1 / (1 + exp(-x / 256)), divided by 16; and the weights of mixing.
 struct Model {
-    // [class][pattern][decision], then [class][node], [spread][node], [reference][node].
     size_t results;  // the number of chances of results
+    // Those of results, then [context][node] for the number of moves. Without pawns [class][pattern][decision], then
+    // the contexts are [class], [spread], [reference].
     std::vector<int8_t> chance;
-    int16_t weight[NODES][MIXED];
+    std::vector<int16_t> weight;  // [node][context]
 
     explicit Model(const Geometry&);
-    size_t size() const { return chance.size() + sizeof weight; }
+    Model(size_t results_, size_t contexts, size_t weights)
+        : results(results_), chance(results + contexts * NODES), weight(weights) {}
+    size_t size() const { return chance.size() + weight.size() * sizeof(int16_t); }
     std::string bytes() const;
     bool read(const uint8_t* bytes, size_t size);
 };
@@ -87,7 +92,7 @@ class Chances {
     // The chances of both decisions about a result, or of those about the number of moves. They will be changed.
     uint16_t* of_result(size_t at) { return changing(at); }
     uint16_t* of_moves(size_t context) { return changing(moves_ + context * LINE); }
-    const int16_t (&weight(int node) const)[MIXED] { return model_.weight[node]; }
+    const int16_t* weights() const { return model_.weight.data(); }
     void forget();
 
   private:
@@ -107,12 +112,13 @@ class Chances {
     std::vector<uint32_t> changed_;
 };
 
-// Appends a block to `out`, and reads its bits back; false if a value is not among those that can be coded.
-bool encode(const Geometry&, Chances&, size_t block, const int16_t* values, std::string& out);
+// Appends a block to `out`, and reads its bits back; false if a value is not among those that can be coded. `held` gets
+// the lanes of each row that hold a position.
+bool encode(const Geometry&, Chances&, size_t block, const int16_t* values, uint64_t* held, std::string& out);
 
-// Reads the first rows of a block from bytes, of which any are allowed. `held` gets the lanes of each row that hold a
-// position; the values of all others are left as they are.
+// Reads the first rows of a block from bytes, of which any are allowed. The values of lanes that hold no position are
+// left as they are.
 void decode(const Geometry&, Chances&, size_t block, const uint8_t* bytes, size_t size, int16_t* values, uint64_t* held,
-            int rows = 64);
+            size_t rows = BLOCK);
 
 }  // namespace kingpair::dense

@@ -24,6 +24,8 @@ std::array<uint64_t, 64> make_king_reach() {
     return reach;
 }
 
+}  // namespace
+
 uint64_t king_reach(int square) {
     static const std::array<uint64_t, 64> reach = make_king_reach();
     return reach[static_cast<size_t>(square)];
@@ -36,8 +38,6 @@ uint64_t reach_of(Kind kind, int square, uint64_t occupied) {
         reach &= ~board().behind[square][__builtin_ctzll(rest)];
     return reach;
 }
-
-}  // namespace
 
 // The men of a row without the last one.
 struct Rows::Placed {
@@ -167,9 +167,9 @@ Earlier make_earlier(bool bishop) {
 
 }  // namespace
 
-const Earlier& earlier(Kind kind) {
+const Earlier& earlier(bool is_bishop) {
     static const Earlier of_bishop = make_earlier(true), of_others = make_earlier(false);
-    return kind == Kind::bishop ? of_bishop : of_others;
+    return is_bishop ? of_bishop : of_others;
 }
 
 }  // namespace kingpair::dense

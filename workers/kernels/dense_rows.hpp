@@ -43,7 +43,11 @@ struct Row {
 // colour.
 using Earlier = std::array<std::array<int, 2>, 64>;
 
-const Earlier& earlier(verify::Kind);
+const Earlier& earlier(bool is_bishop);
+
+// The squares that a man attacks, and those that a king does.
+uint64_t reach_of(verify::Kind, int square, uint64_t occupied);
+uint64_t king_reach(int square);
 
 // A block on the board; makes its rows one by one.
 class Rows {

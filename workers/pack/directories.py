@@ -22,7 +22,7 @@ def pack_directory(
 ) -> Iterator[PackedFile]:
     """Packs every table, but copies those of Chinese chess.  Yields each file.
 
-    Without `packing` the files are dense; those of three men and those with pawns are packed.
+    Without `packing` the files are dense; those of three men are packed.
     """
     _prepare(tablebase, out)
     for key in _keys(tablebase):

@@ -5,8 +5,9 @@ A dense table is a packed table (packed.py) with these differences:
     kingpair.layout     4
     column              type binary: a value holds a *group*, the code of one block of 65,536 rows
     record batches      64 groups each, not compressed
-    kingpair.dense      in the schema's metadata, JSON: the version of the codec, the type of the
-                        values (`dtype`), and the model: base64 of zstd of `bytes` bytes
+    kingpair.dense      in the schema's metadata, JSON: the version of the codec (1, with pawns 2),
+                        the type of the values (`dtype`), and the model: base64 of zstd of `bytes`
+                        bytes.  With pawns the schema of the footer alone has it
 
 Digests of blocks are those of their values, as in every table.
 
@@ -14,8 +15,9 @@ Digests of blocks are those of their values, as in every table.
     length  = seven bits a byte, lowest first; the top bit is set in all bytes but the last
 
 All numbers are little endian.  A code holds 4,096 rows; the last group of a table may have fewer
-codes.  Rows without a position are not coded: they repeat the row before them, or are 0 where a
-king pair begins, and the first ones of a group repeat the value before it.
+codes, and with pawns its last code may have fewer rows.  Rows without a position are not coded:
+they repeat the row before them, or are 0 where a king pair begins, with pawns where a structure
+begins, and the first ones of a group repeat the value before it.
 
 A code is made by a binary range coder.  It keeps a range of 32-bit numbers, at first all of them.
 For a bit whose chance to be 1 is c of 4096, middle = low + (high - low) * c // 4096; a 1 keeps low
@@ -58,6 +60,41 @@ curve(x) for x = sum of weight * stretch(upper 12 bits) // 4096, within -2047 to
 the smallest x from -2047 on for which curve(x) >= c, at most 2047.  After each bit the numbers of
 its contexts move by (65535 - number) >> 4 for a 1, (0 - number) >> 4 for a 0.  Each code begins
 with the numbers of the model.
+
+With pawns
+----------
+
+The code is the same but for what follows.  The men of a code are the stronger king, the weaker
+king, and the pieces in the order of the table.  The last of them stands on the square of the lane,
+the one before him on the square of the row: two pieces, or the weaker king and the piece, or both
+kings.  Row by row of the table, each position has the *cell* (row, lane).  After it the cell holds
+its value and its class.  After a row without a position the cell holds the value of the last
+position before it in this code, or 0, and no class.  At first all cells hold 0 and no class.  A
+code with fewer than two pieces has king pairs of several placings, so a cell can be used again.
+
+class       as above, without the kings; pieces come first, then pawns as the structure lists them
+neighbours  the values of four earlier cells.  A king takes those of a queen
+agreement   bit i says whether neighbour i exists and has the same class
+leader      the pawn with the fewest steps to the last rank before promotion; of several the first
+            one that the structure lists
+stage       7 * the steps of the stronger side's foremost pawn + those of the weaker side's; 6 for a
+            side without a pawn
+relation    in base 5, first neighbour first: number of moves smaller than the reference 0, equal 1,
+            larger by one 2, by more 3; another result 4
+
+A bit of a result has three contexts, each of 81 patterns: class; agreement * 8 + class % 8;
+(d * 8 + e) * 6 + steps of the leader, where d and e are the king's steps on an empty board from the
+leader to the stronger king and to the weaker king.  A bit of a number of moves has four contexts:
+
+    ((spread * 15 + shape) * 16 + agreement) * 2 + loss
+    (min(reference, 31) * 2 + loss) * 8 + class % 8
+    relation * 2 + loss
+    (stage * 16 + min(reference, 15)) * 2 + loss
+
+Both kinds of bits are mixed as above, and the numbers of their contexts move by >> 2 instead of
+>> 4.  The model has the chances of results, [context][pattern][2] with 128 and 384 contexts after
+those of the class; then for each of 3840, 512, 1250 and 1568 contexts 48 nodes; then int16 weights:
+three for each of [81][2] bits of results, by pattern, and four for each node.
 """
 
 import json
@@ -70,6 +107,7 @@ import pyarrow as pa
 
 from kingpair.workers import _kernels
 from kingpair.workers.game.chess.material import Material
+from kingpair.workers.index.material_index import table_index
 from kingpair.workers.number_types import Side
 from kingpair.workers.table.value import Values
 
@@ -79,7 +117,11 @@ _CHECK_BYTES = 4
 _LANES = 64
 
 
-def described(model: bytes, dtype: np.dtype[Any]) -> str:
+def version_of(material: Material) -> int:
+    return _kernels.DENSE_PAWNS_VERSION if material.has_pawns else _kernels.DENSE_VERSION
+
+
+def described(model: bytes, material: Material, dtype: np.dtype[Any]) -> str:
     """The text of `kingpair.dense`."""
     packed = pa.Codec("zstd", compression_level=19).compress(model, asbytes=True)
     return json.dumps(
@@ -87,14 +129,20 @@ def described(model: bytes, dtype: np.dtype[Any]) -> str:
             "bytes": len(model),
             "dtype": str(dtype),
             "model": b64encode(packed).decode(),
-            "version": _kernels.DENSE_VERSION,
+            "version": version_of(material),
         },
         sort_keys=True,
     )
 
 
-def men_of(material: Material) -> list[tuple[str, Side]]:
-    return list(zip(material.letters, material.sides, strict=True))
+def _codec_of(
+    material: Material, side: Side, model: bytes
+) -> _kernels.DenseCodec | _kernels.DensePawnCodec:
+    placings = table_index(material).structures
+    if placings is None:
+        return _kernels.DenseCodec(material.pieces, side, model)
+    pawns = placings.stronger, placings.weaker
+    return _kernels.DensePawnCodec(material.pieces, side, pawns, placings.squares, model)
 
 
 class DenseColumn:
@@ -102,14 +150,14 @@ class DenseColumn:
 
     def __init__(self, text: str, material: Material, side: Side) -> None:
         stated = json.loads(text)
-        if stated["version"] != _kernels.DENSE_VERSION:
+        if stated["version"] != version_of(material):
             raise ValueError(f"a dense table of version {stated['version']}")
         if not 0 < stated["bytes"] <= MODEL_MAX:
             raise ValueError("a model of impossible size")
         self.dtype: np.dtype[Any] = np.dtype(stated["dtype"])
         packed = b64decode(stated["model"])
         model = pa.Codec("zstd").decompress(packed, stated["bytes"], asbytes=True)
-        self._codec = _kernels.DenseCodec(men_of(material), side, model)
+        self._codec = _codec_of(material, side, model)
 
     def encode(self, first: int, before: int, values: Values) -> bytes:
         """The group of a block that begins with a row."""
@@ -130,7 +178,7 @@ class DenseColumn:
         At least so many values from the first one on: a code is read from its beginning.
         """
         values = np.empty(-(-needed // _LANES) * _LANES, np.int16)
-        codes = rows // CODED_ROWS
+        codes = -(-rows // CODED_ROWS)
         self._codec.decode_block(first // CODED_ROWS, _checked(group), codes, part, values)
         found: Values = values.astype(self.dtype)
         return found

@@ -147,9 +147,13 @@ def write_contents(
     parts: Iterable[EncodedBlocks],
     layout: int,
     file: BinaryIO,
+    first_schema: pa.Schema | None = None,
 ) -> str:
-    """Writes a file of the same contents.  Returns the digest of the contents."""
-    header = header_of(schema)
+    """Writes a file of the same contents.  Returns the digest of the contents.
+
+    `first_schema` stands before the batches if it is not that of the footer.
+    """
+    header = header_of(first_schema or schema)
     file.write(header)
     blocks = write_blocks(file, parts)
     if layout != LAYOUT:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from plain_dense_reader import read_plainly
 from shared_tables import copied_closure, proved, unproved
 from terminal import kingpair, said, told
 
@@ -31,6 +32,8 @@ from kingpair.workers.pack.directories import pack_directory, unpack_directory
 from kingpair.workers.pack.unpack import WholeTables
 from kingpair.workers.prove.verify import verify
 from kingpair.workers.sets.threads import Threads
+from kingpair.workers.table.dense import CODED_ROWS
+from kingpair.workers.table.dense_writing import pack_dense
 from kingpair.workers.table.fens import fen_of_row
 from kingpair.workers.table.format import Compression, Table
 from kingpair.workers.table.key import TableKey
@@ -213,20 +216,45 @@ def test_a_column_that_does_not_follow_is_refused(packed: Path, threads: Threads
         write_whole(table, wrong, BytesIO(), threads)
 
 
-@pytest.mark.parametrize("metric", [Metric.DTM, Metric.DTZ])
+@pytest.mark.parametrize(("metric", "packing"), [(Metric.DTM, QUICK), (Metric.DTZ, None)])
 def test_pawns_and_each_metric_are_packed_and_unpacked(
-    metric: Metric, tmp_path: Path, threads: Threads
+    metric: Metric, packing: Compression | None, tmp_path: Path, threads: Threads
 ) -> None:
     one, other, back = tmp_path / "whole", tmp_path / "packed", tmp_path / "back"
     copied_closure(unproved(["KPvKP"], metric), one, "KPvKP", metric=metric)
     with open_tablebase(one) as whole:
-        written = list(pack_directory(whole, other, QUICK, threads))
+        written = list(pack_directory(whole, other, packing, threads))
         assert None not in [each.column for each in written]
         with open_tablebase(other) as packed:
-            for fen in drawn(whole.table(Material.parse("KPvKP"), metric), 300):
-                assert packed.probe(fen, metric) == whole.probe(fen, metric)
+            for name in ("KPvKP", "KRvKP"):
+                fens = drawn(whole.table(Material.parse(name), metric), 200)
+                for fen in fens:
+                    assert packed.probe(fen, metric) == whole.probe(fen, metric)
+                expected, found = (each.probe_batch(fens, metric).moves for each in (whole, packed))
+                assert (expected == found).all()
             for table in unpack_directory(packed, back, threads):
                 assert table.path.read_bytes() == (one / table.path.name).read_bytes()
+
+
+def test_a_dense_column_with_pawns_is_that_of_the_table(tmp_path: Path, threads: Threads) -> None:
+    whole = Table(unproved(["KPvKP"], Metric.DTM) / "KPvKP.dtm.arrow")
+    path = tmp_path / "KPvKP.dtm.arrow"
+    written = pack_dense(whole, path, threads)
+    dense = Table(path)
+    assert (dense.form, dense.digest, dense.bytes) == ("dense", whole.digest, written.after)
+    (column,) = dense.stored
+    for block in range(whole.blocks):
+        assert (dense.block(block, column) == whole.block(block, column)).all()
+    last = whole.index.rows // CODED_ROWS
+    plain = read_plainly(path, last)
+    assert plain
+    page = dense.page(last, column, whole.index.rows % CODED_ROWS)
+    assert plain == {row: page[row - last * CODED_ROWS] for row in plain}
+    data = path.read_bytes()
+    for at in range(0, len(data), len(data) // 60):
+        path.write_bytes(data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1 :])
+        with pytest.raises((DamagedTable, ForeignTable), match=str(path)):
+            Table(path).check()
 
 
 @pytest.mark.parametrize("name", ["KQvK.dtc.arrow", "KNvKN.dtc.arrow", "KPvK.dtm.arrow"])
