@@ -380,6 +380,14 @@ class StructureVerifier:
         /,
     ) -> int: ...
 
+# ---- blocks of tables ----
+
+# The values at some rows of a column of a record batch, of which the metadata list the buffers from
+# a place on.  The column has so many bytes, one or two each value.  None if it is not read.
+def find_values(
+    batch: bytearray, buffers: int, column: int, size: int, width: int, rows: Sequence[int], /
+) -> list[int] | None: ...
+
 # ---- dense tables ----
 
 DENSE_VERSION: int

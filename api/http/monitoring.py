@@ -45,7 +45,7 @@ class Metrics:
         self._gauge("tables", "Tables that can be asked.", lambda: len(tablebase.paths))
         cache = tablebase.cache
         self._gauge("cache_hits", "Blocks found in memory.", lambda: cache.hits)
-        self._gauge("cache_misses", "Blocks read and decoded.", lambda: cache.misses)
+        self._gauge("cache_misses", "Blocks read, decoded or not.", lambda: cache.misses)
         self._gauge("cache_bytes", "Decoded blocks held in memory.", lambda: cache.held)
 
         self._of_builds(builds)

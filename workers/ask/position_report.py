@@ -5,9 +5,9 @@ The rules decide mate, stalemate and insufficient material without a table.
 
 Cost: some 20 microseconds a move, most of it to play the move and to look for checks.  The report
 looks for a legal reply only if no table shows that the game goes on.  A page that is not in memory
-costs as much as two or three moves, and a position needs a dozen.  So if some must be read, none is
-read for the position itself, whose value follows from its moves, or for what another metric shows
-to be a draw.
+costs as much as one or two moves, and a position needs half a dozen.  So if some must be read, none
+is read for the position itself, whose value follows from its moves, or for what another metric
+shows to be a draw.
 """
 
 from collections.abc import Mapping, Sequence

@@ -40,8 +40,9 @@ from kingpair.workers.ask.answer import (
     or_default,
     value_with_right,
 )
+from kingpair.workers.ask.answers_at import answers_at
 from kingpair.workers.ask.batch import add_captures, gather
-from kingpair.workers.ask.derived_answer import SeenPages, derived_answer
+from kingpair.workers.ask.derived_answer import derived_answer
 from kingpair.workers.errors import BadPosition, MissingTableError
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.chess.position import material_of
@@ -197,35 +198,7 @@ class Tablebase:
 
         Raises NotCached if a page must be read or a table opened and `wait` is false.
         """
-        pages: SeenPages = {}
-        return [self._seen(place, metric, wait, pages) for place in places]
-
-    def _seen(
-        self, place: RowAddress | None, metric: Metric, wait: bool, pages: SeenPages
-    ) -> Answer | None:
-        """The value at an address.  Neighbours often share a page; `pages` keeps those seen."""
-        if place is None:
-            return None
-        if place.material == BARE_KINGS:
-            return Answer(0, 0)
-        if (table := self.find_table(metric, place.material, wait)) is None:
-            return None
-        if place.weaker_to_move in table.stored:
-            page, at = divmod(place.row, table.page_rows)
-            key = PageKey(table, page, place.weaker_to_move)
-            if (values := pages.get(key)) is None:
-                values = pages[key] = self.cache.get(key, wait=wait)
-            own: Answer | None = answer_of(values.item(at))
-        else:
-            answer_at = partial(self._seen, metric=metric, wait=wait, pages=pages)
-            own = derived_answer(place, metric, self._reader.addresses, answer_at)
-        if place.en_passant is None or own is None:
-            return own
-        after = [self._seen(each, metric, wait, pages) for each in place.en_passant.captures]
-        known = tuple(answer for answer in after if answer is not None)
-        if len(known) < len(after):
-            return None
-        return value_with_right(own, place.en_passant.only_moves, known, metric)
+        return answers_at(self, places, metric, wait)
 
     def find_table(self, metric: Metric, material: int, wait: bool) -> Table | None:
         if not self.has_table(metric, material):

@@ -6,7 +6,8 @@
 //     steps_module.cpp     the steps of the analysis           values_module.cpp    columns of values
 //     slots_module.cpp     slots, frames                       verify_module.cpp    verification
 //     fen_module.cpp       reading FENs                        syzygy_module.cpp    Syzygy files
-//     xiangqi_module.cpp   frames of Chinese chess   child_view_module.cpp   values of children
+//     xiangqi_module.cpp   frames of Chinese chess          child_view_module.cpp  values of children
+//     zstd_module.cpp      blocks of tables, compressed
 
 #pragma once
 
@@ -41,6 +42,7 @@ void bind_slots(nb::module_&);
 void bind_child_views(nb::module_&);
 void bind_dense(nb::module_&);
 void bind_fen(nb::module_&);
+void bind_zstd(nb::module_&);
 void bind_xiangqi(nb::module_&);
 
 namespace syzygy { void bind(nb::module_&); }

@@ -83,6 +83,7 @@ NB_MODULE(_kernels, m) {
     bind_child_views(m);
     bind_dense(m);
     bind_fen(m);
+    bind_zstd(m);
     bind_xiangqi(m);
     verify::bind(m);
     verify::bind_structures(m);

@@ -14,12 +14,14 @@ expected is left to Arrow's reader, which has the words for what is wrong.
 
 import os
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kingpair.workers import _kernels
 from kingpair.workers.table.parts_file import PartsFile, PlainFile
 from kingpair.workers.table.seal import buffers_of
 from kingpair.workers.table.value import Values
@@ -67,17 +69,34 @@ class BatchReader:
         except (struct.error, OSError, ValueError):
             return None
 
+    def find(
+        self, data: bytearray, field: int, size: int, width: int, rows: Sequence[int]
+    ) -> list[int] | None:
+        """The values at some rows of a column of a batch that was read; it has so many bytes, so
+        many for each value.  None if the batch does not look as expected.
+        """
+        try:
+            buffers = self._place_of_buffers(memoryview(data))
+        except (struct.error, ValueError):
+            return None
+        return _kernels.find_values(data, buffers, field, size, width, rows)
+
     def _frame(self, batch: memoryview, field: int, size: int) -> memoryview:
         """The compressed values of a column; ValueError if they are not stated to be that large."""
         (metadata,) = _HEAD.unpack_from(batch)
-        if self._buffers is None:
-            self._buffers = buffers_of(bytes(batch[_HEAD.size :][:metadata])) + _HEAD.size
-        entry = self._buffers + _BUFFER.size * (2 * field + 1)
+        entry = self._place_of_buffers(batch) + _BUFFER.size * (2 * field + 1)
         offset, length = _BUFFER.unpack_from(batch, entry)
         start = _HEAD.size + metadata + offset
         if _SIZE.unpack_from(batch, start) != (size,):
             raise ValueError("another number of values")
         return batch[start + _SIZE.size : start + length]
+
+    def _place_of_buffers(self, batch: memoryview) -> int:
+        """The place of the list of buffers, which is the same in all batches."""
+        if self._buffers is None:
+            (metadata,) = _HEAD.unpack_from(batch)
+            self._buffers = buffers_of(bytes(batch[_HEAD.size :][:metadata])) + _HEAD.size
+        return self._buffers
 
     def read_ahead(self, batch: int) -> None:
         """Lets the system read a batch; by itself it reads megabytes around it in a map."""
@@ -87,14 +106,19 @@ class BatchReader:
 
     def is_in_memory(self, batch: int) -> bool:
         """Whether the system has all of the batch in memory: then a read of it needs no disk."""
+        return self.read(batch, wait=False) is not None
+
+    def read(self, batch: int, *, wait: bool) -> bytearray | None:
+        """The bytes of a batch; None if the disk has to be read for them and `wait` is false."""
         start, stop = self._place(batch)
         if (place := self.file.place(start)) is None:
-            return False
+            return bytearray(self.file.read_range(start, stop)) if wait else None
+        data = bytearray(stop - start)
         try:
-            found = os.preadv(place.fd, [bytearray(stop - start)], place.at, os.RWF_NOWAIT)
+            found = os.preadv(place.fd, [data], place.at, 0 if wait else os.RWF_NOWAIT)
         except OSError:  # it would wait, or the file system cannot tell
-            return False
-        return found == stop - start
+            return None
+        return data if found == stop - start else None
 
     def _place(self, batch: int) -> tuple[int, int]:
         start, stop = self._pieces[batch + 1 : batch + 3].tolist()

@@ -1,6 +1,7 @@
 """Reads the blocks of a table's columns, and checks each against its digest."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,11 @@ class BlockReader(RowReader):
     @abstractmethod
     def block_digests(self) -> str:
         """The digests of all blocks, as digits."""
+
+    @property
+    @abstractmethod
+    def batch_digests(self) -> str:
+        """The digests of the file's header and of each batch, as digits."""
 
     @abstractmethod
     def require_whole(self) -> None:
@@ -64,6 +70,14 @@ class BlockReader(RowReader):
             raise
         except UNREADABLE as error:
             raise self._damaged(page * stored.page_rows // BLOCK, column) from error
+
+    def find(self, page: int, column: int, rows: Sequence[int], wait: bool) -> list[int] | None:
+        """The values at some rows of a page, without decoding the others.  The bytes they are found
+        in agree with their digest.  None if that cannot be, or if it needs the disk and `wait` is
+        false; then `page` has them or says why not.
+        """
+        digest = self.batch_digests[DIGITS * (page + 1) : DIGITS * (page + 2)]
+        return self._columns[column].find(page, rows, digest, wait)
 
     def read_ahead(self, page: int) -> None:
         """Lets the system read a page's batch."""

@@ -237,6 +237,10 @@ class Table(BlockReader):
         return self._footer.blocks
 
     @property
+    def batch_digests(self) -> str:
+        return self._footer.pieces
+
+    @property
     def material(self) -> Material:
         return self.key.material
 

@@ -1,5 +1,8 @@
 """Decoded pages of tables, in a cache of bounded size that all threads share.
 
+The first question for a few values of a page finds them without decoding the page, if its table can
+do that; the cache remembers the key of the page.
+
 A page that is decoded for the first time is *recent*.  Recent pages have a small part of the cache
 and leave it in the order in which they came.  The cache remembers the keys of those that left.  A
 page that is asked for again, while it is recent or remembered, is *kept* and has the rest of the
@@ -13,7 +16,7 @@ gets what is decoded, and what can be decoded at once because the system has rea
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
 from typing import NamedTuple
@@ -86,7 +89,34 @@ class PageCache:
         The first question for a value alone decodes the page no further than this value, any other
         one the rest.
         """
-        return int(self._get(key, at + 1 if alone else _rows_of(key), wait=True)[at])
+        needed = at + 1 if alone else _rows_of(key)
+        if (values := self._found(key, needed)) is None:
+            if alone and (found := self._find(key, (at,), wait=True)) is not None:
+                return found[0]
+            values = self._get(key, needed, wait=True)
+        return int(values[at])
+
+    def values(self, key: PageKey, rows: Sequence[int], *, wait: bool = True) -> list[int]:
+        """The values at some rows of a page.  The first question for a page does not decode the
+        others, if that can be; the second one does.
+        """
+        whole = _rows_of(key)
+        if (values := self._found(key, whole)) is None:
+            if (found := self._find(key, rows, wait)) is not None:
+                return found
+            values = self._get(key, whole, wait)
+        return [values.item(row) for row in rows]
+
+    def _find(self, key: PageKey, rows: Sequence[int], wait: bool) -> list[int] | None:
+        """The values at some rows of a page that nobody has asked for of late."""
+        if key in self._left or key in self:
+            return None
+        found = key.table.find(key.page, key.column, rows, wait)
+        if found is not None:
+            with self._lock:
+                self.misses += 1
+                self._remember(key, _rows_of(key) * key.table.dtype.itemsize)
+        return found
 
     def _get(self, key: PageKey, needed: int, wait: bool) -> Values:
         """At least so many values of a page."""
@@ -146,15 +176,16 @@ class PageCache:
                     pages.take(key)
             (self._kept if again else self._recent).put(key, values)
             while self._recent.bytes > self.limit // RECENT and len(self._recent) > 1:
-                self._remember(*self._recent.take_first())
+                left, values = self._recent.take_first()
+                self._remember(left, values.nbytes)
             while self.held > self.limit and len(self._kept) + len(self._recent) > 1:
                 oldest = self._kept if len(self._kept) > again else self._recent
                 oldest.take_first()
 
-    def _remember(self, key: PageKey, values: Values) -> None:
+    def _remember(self, key: PageKey, size: int) -> None:
         """Remembers the keys of as many pages as the cache could hold."""
-        self._left[key] = values.nbytes
-        self._left_bytes += values.nbytes
+        self._left_bytes += size - self._left.get(key, 0)
+        self._left[key] = size
         while self._left_bytes > self.limit:
             self._left_bytes -= self._left.popitem(last=False)[1]
 

@@ -51,6 +51,18 @@ def test_of_the_pages_that_stay_the_least_recently_used_leaves_first(keys: list[
     assert [key in cache for key in keys[:4]] == [True, False, True, True]
 
 
+def test_values_that_are_asked_for_first_do_not_decode_their_page(keys: list[PageKey]) -> None:
+    cache, rows = PageCache(LIMIT), [5, 60000, 5, 31000]
+    for key in keys:
+        expected = key.table.block(key.page, key.column)[rows].tolist()
+        assert cache.values(key, rows) == expected
+        assert cache.held == 0
+        assert cache.values(key, rows) == cache.values(key, rows) == expected
+        assert cache.held == BLOCK
+        cache.clear()
+    assert (cache.misses, cache.hits) == (2 * len(keys), len(keys))
+
+
 def test_a_table_that_is_gone_leaves_no_page(keys: list[PageKey]) -> None:
     cache = PageCache(LIMIT)
     for key in (keys[0], *keys):
