@@ -27,8 +27,10 @@ from kingpair.workers.table.page_cache import NotCached
 
 log = logging.getLogger("kingpair")
 Found = TypeVar("Found")
-MOSTLY, OF_LATE = 0.5, 20
-"""The share of the last questions that needed a block from the disk."""
+MOSTLY, OF_LATE, NOW_AND_THEN = 0.5, 20, 8
+"""A share of the last tries to answer without the disk; of how many tries; how often one is made
+while that share has failed.
+"""
 Make = Callable[[PositionReport, bool], Found]
 """Makes an answer of a position report; waits for the disk only if the flag allows it."""
 
@@ -44,7 +46,7 @@ class ServedTables:
         self.tablebase = Tablebase(self.settings.cache)
         self.later = LaterPhases(self.tablebase)
         self.best = BestMoves(self.tablebase)
-        self._cold = 0.0
+        self._cold, self._questions = 0.0, 0
         self.catalogue = Catalogue()
         self.findings = Findings(self.settings.threads)
         self.tokens = TokenReader(self.settings.state_directory)
@@ -84,25 +86,20 @@ class ServedTables:
         thread: the loop waits for no disk.
 
         While most questions need a block that is not there, the first try would be work for nothing
-        and is left out.
+        and is made only now and then, to notice when blocks are there again.
         """
-        if self._cold < MOSTLY:
+        self._questions += 1
+        if self._cold < MOSTLY or self._questions % NOW_AND_THEN == 0:
             try:
-                return self._counted(
-                    make(report_position(self.tablebase, position, wait=False), False), 0
-                )
+                found = make(report_position(self.tablebase, position, wait=False), False)
             except NotCached:
-                pass
-        misses = self.tablebase.cache.misses
-        found = await run_in_threadpool(
+                self._cold += (1 - self._cold) / OF_LATE
+            else:
+                self._cold -= self._cold / OF_LATE
+                return found
+        return await run_in_threadpool(
             lambda: make(report_position(self.tablebase, position), True)
         )
-        return self._counted(found, int(self.tablebase.cache.misses > misses))
-
-    def _counted(self, found: Found, cold: int) -> Found:
-        """Returns the answer, and counts whether it needed the disk."""
-        self._cold += (cold - self._cold) / OF_LATE
-        return found
 
     @property
     def problem(self) -> str | None:
