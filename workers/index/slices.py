@@ -83,9 +83,11 @@ def division(stronger: int, weaker: int, most: int | None = None) -> Division:
     cuts = [each for level, of in enumerate(levels) for each in _slices_of(level, len(of), most)]
     sizes = tuple(len(each.numbers(structures(stronger, weaker))) for each in cuts)
     place = np.repeat(np.arange(len(cuts)), sizes)
-    pairs = np.unique(place[_pushes(stronger, weaker)], axis=1)
-    ends = np.searchsorted(pairs[0], np.arange(1, len(cuts)))
-    below = tuple(tuple(lower.tolist()) for lower in np.split(pairs[1], ends))
+    upper, lower = place[_pushes(stronger, weaker)]
+    # Sorting numbers takes a fraction of the time of sorting pairs.
+    upper, lower = np.divmod(np.unique(upper * len(cuts) + lower), len(cuts))
+    ends = np.searchsorted(upper, np.arange(1, len(cuts)))
+    below = tuple(tuple(some.tolist()) for some in np.split(lower, ends))
     return Division(tuple(cuts), sizes, below)
 
 

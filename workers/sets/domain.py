@@ -27,8 +27,8 @@ from kingpair.workers.index.pawn_words import PawnWords
 from kingpair.workers.index.share import Share, whole
 from kingpair.workers.index.structures import Placings
 from kingpair.workers.number_types import SIDES, Partition, Side
-from kingpair.workers.sets.memory import Words, aligned, zeros
-from kingpair.workers.sets.recycled import recycled
+from kingpair.workers.sets.memory import Layer, Words, aligned, zeros
+from kingpair.workers.sets.recycled import recycled, unmarked_layer
 
 ROW_WORDS = 64
 
@@ -84,6 +84,19 @@ class Domain:
         """The slots of a partition that a set holds, as a mask."""
         bits = np.unpackbits(words.view(np.uint8), bitorder="little")
         return bits[: self.slots].view(np.bool_)
+
+    def layer(self, partitions: int) -> Layer:
+        """A layer that holds nothing.  Levels follow each other and take each other's memory."""
+        make = Layer.empty if self.placings is None else unmarked_layer
+        return make(partitions, self.kernel.rows)
+
+    def zeroed(self, size: int) -> NDArray[np.uint8]:
+        """So many bytes of zeros for sets, in such memory."""
+        if self.placings is None:
+            return zeros(size, np.uint8)
+        memory = recycled(size, np.uint8)
+        memory[:] = 0
+        return memory
 
     def some_slots(self, words: Words, first: int, count: int) -> NDArray[np.bool_]:
         """The slots from `first` on that a set holds, as a mask.  Both numbers are whole words."""

@@ -22,6 +22,7 @@ from kingpair.workers import _kernels
 from kingpair.workers.errors import CannotBuild
 
 _HUGE = 2 << 20
+_PIECE = 1 << 15  # words
 
 Words = NDArray[np.uint64]
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -159,6 +160,11 @@ class Layer:
         self.occupied[:] = np.packbits(held.reshape(-1, 8) != 0, axis=1, bitorder="little").ravel()
         by_partition = self.occupied.reshape(len(self.live), -1)
         self.live[:] = np.count_nonzero(by_partition, axis=1)
+
+    def take_out(self, words: Words) -> None:
+        """Takes positions out of the words; the marks stay as they are."""
+        for at in range(0, self.words.size, _PIECE):  # what lies between stays in the cache
+            self.words[at : at + _PIECE] &= ~words[at : at + _PIECE]
 
     def like(self, words: Words) -> "Layer":
         """Another layer of as many partitions, with these words."""

@@ -126,7 +126,14 @@ def unwritten_layer(partitions: int, rows: int) -> Layer:
 
 def empty_layer(partitions: int, rows: int) -> Layer:
     """A layer that holds nothing, as `Layer.empty` makes it."""
+    layer = unmarked_layer(partitions, rows)
+    layer.words[:] = 0
+    return layer
+
+
+def unmarked_layer(partitions: int, rows: int) -> Layer:
+    """A layer that holds nothing, as no row is marked as occupied.  Its words are arbitrary."""
     layer = unwritten_layer(partitions, rows)
-    for array in (layer.words, layer.occupied, layer.live):
-        array[:] = 0
+    layer.occupied[:] = 0
+    layer.live[:] = 0
     return layer

@@ -89,7 +89,7 @@ class Analysis:
         self._freed: FreedSets | None = None
 
     def _layer(self, partitions: int) -> Layer:
-        return Layer.empty(partitions, self.domain.kernel.rows)
+        return self.domain.layer(partitions)
 
     @property
     def lost(self) -> Layer:

@@ -137,7 +137,7 @@ class AtOnce(Conversions):
         self._winning, self.escapes, self.forced = (self._empty() for _ in range(3))
         for source in sources:
             lost, drawn, won = source.judged(self._threads)
-            drawn.words &= ~lost.words
+            drawn.take_out(lost.words)
             self._carry(source.exits, lost, self._winning)
             self._carry(source.exits, drawn, self.escapes)
             self._carry(source.exits, won, self.forced)
@@ -222,9 +222,7 @@ def _of_pawns(domain: Domain, side: Side, find: Find) -> Iterator[ExitValues]:
     for family in families(domain, side):
         child = child_of(material, family.exit)
         every = places_in(child, family.squares, family.sides, family.promoted_on)
-        _, first, place = np.unique(
-            np.stack(every, axis=1), axis=0, return_index=True, return_inverse=True
-        )
+        _, first, place = np.unique(every.codes, return_index=True, return_inverse=True)
         places = every.of(first)
         arrows = arrows_from(len(places), place.ravel(), family.made_from, family.on)
         left = family.squares[first], family.sides, places.promoted_on

@@ -83,6 +83,12 @@ class Places(NamedTuple):
     def __len__(self) -> int:
         return len(self.numbers)
 
+    @property
+    def codes(self) -> NDArray[np.int64]:
+        """A number for each place: places that are alike have the same one."""
+        promoted_on = self.promoted_on + 1
+        return (2 * self.numbers.astype(np.int64) + self.mirrored) * 65 + promoted_on
+
     def of(self, chosen: NDArray[np.intp]) -> "Places":
         return Places(self.numbers[chosen], self.mirrored[chosen], self.promoted_on[chosen])
 

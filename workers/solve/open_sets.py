@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 from kingpair.workers.number_types import Depth, Side
 from kingpair.workers.passlog.log import LayerChunk, LayerStream, split
 from kingpair.workers.sets.domain import Domain
-from kingpair.workers.sets.memory import Layer, copy_written, zeros
+from kingpair.workers.sets.memory import Layer, copy_written
 from kingpair.workers.solve.budget import UNDO
 from kingpair.workers.solve.exits import Exits
 
@@ -122,7 +122,7 @@ class OpenSets:
         plan = _plan(domain, is_shared=fd is not None)
         self._size = _size(plan)
         self._mapped = None if fd is None else mmap(fd, self._size)
-        own: Any = zeros(self._size, np.uint8) if self._mapped is None else self._mapped
+        own: Any = domain.zeroed(self._size) if self._mapped is None else self._mapped
         memory: Bytes = np.frombuffer(own, np.uint8)
         self._start = memory.ctypes.data
         head, self.marks, *parts = _carved(memory, plan)

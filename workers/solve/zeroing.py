@@ -97,7 +97,7 @@ def _by_class(source: ExitValues, limit: int, threads: Threads) -> ByClass:
         lost_late = Layer.of(values < loss_in(limit), domain.index.rows)
         won_late = Layer.of(values > limit, domain.index.rows)
         for early, late in ((lost, lost_late), (won, won_late)):
-            early.words &= ~late.words
+            early.take_out(late.words)
             early.mark()
     return ByClass(every, not_won, lost, lost_late, won, won_late)
 
@@ -124,7 +124,7 @@ class ZeroingInflows:
 
     def close(self, open_l: Layer) -> None:
         """open_l -= escapes."""
-        open_l.words &= ~self._loses.escapes.words
+        open_l.take_out(self._loses.escapes.words)
         open_l.mark()
 
     def play(self, depth: Depth) -> None:
