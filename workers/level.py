@@ -74,6 +74,7 @@ class LevelWorker(Worker):
         self._slice, self._below = slice_, below
         self._level_logs: list[PassLogs] = []
         self._is_secured = False
+        self._read_level: Level | None = None
         self._made: tuple[Conversions, Conversions] | None = None
         self._zeroing: tuple[Zeroing, Zeroing] | None = None
         super().__init__(key, owners, number, incarnation, store, threads, compact)
@@ -90,12 +91,13 @@ class LevelWorker(Worker):
         return self._store.build_folder(self.key, self._slice)
 
     def _new_analysis(self, winner: Side, log: PassLog, open_sets: OpenSets) -> Analysis:
-        threads = self._threads
-        level = Level(
-            self.domain, self._slice, self.key.metric, self._find, self._histories_below()
-        )
-        passes = self.key.metric.passes_per_move
-        inflows, captures = self._inflows(level, winner), NoCaptures()
+        threads, passes = self._threads, self.key.metric.passes_per_move
+        if self._read_level is None:
+            below = self._histories_below()
+            self._read_level = Level(
+                self.domain, self._slice, self.key.metric, self._find, below, {}
+            )
+        inflows, captures = self._inflows(self._read_level, winner), NoCaptures()
         return Analysis(self.domain, winner, captures, threads, log, open_sets, passes, inflows)
 
     def _inflows(self, level: Level, winner: Side) -> Inflows:
@@ -123,8 +125,8 @@ class LevelWorker(Worker):
             raise
         return found
 
-    def _put_away(self) -> None:
-        super()._put_away()
+    def _leave_level(self) -> None:
+        self._read_level = self._made = self._zeroing = None
         while self._level_logs:
             self._level_logs.pop().close()
 
@@ -159,7 +161,7 @@ class LevelWorker(Worker):
         if not self._is_secured:
             self._logs.secure_solved(written)
             self._is_secured = True
-        self._made = self._zeroing = None
+        self._leave_level()
         trim_heap()
         whole, packing = self._whole, self._packing
         logs = self._logs.histories(written, whole.share.own)
@@ -175,6 +177,10 @@ class LevelWorker(Worker):
             )
             for number, chosen in parts
         ]
+
+    def close(self) -> None:
+        super().close()
+        self._leave_level()
 
 
 class TableJoiner(TableWorker):

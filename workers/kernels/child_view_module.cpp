@@ -119,14 +119,19 @@ class BoundView {
         require(out.shape(0) == view_.pairs && out.shape(1) == d.slots(), "columns that do not fit the domain");
         auto scratch = s.get(d);
         nb::gil_scoped_release release;
+        const bool are_points = view_.left == 1;
+        std::vector<T> points(are_points ? d.slots() * parts.count : 0);
+        if (are_points) view_.read_points(parts.pair, parts.count, read_from, points.data(), d.slots());
         Sets sets(d.slots() / 64);
         for (size_t i = 0; i < parts.count; ++i) {
             const int pair = parts.pair[i];
             T* const found = out.data() + static_cast<size_t>(pair) * d.slots();
-            view_.read(static_cast<size_t>(pair), read_from, found);
+            if (are_points) std::copy_n(points.data() + i * d.slots(), d.slots(), found);
+            else view_.read(static_cast<size_t>(pair), read_from, found);
             kernels_of(d).legal(d, pair, to_move, sets.legal(), scratch);
-            for (size_t slot = 0; slot < d.slots(); ++slot)
-                found[slot] = sets.legal()[slot / 64] >> slot % 64 & 1 ? found[slot] : T{0};
+            for (size_t w = 0; w < d.slots() / 64; ++w)
+                for (uint64_t absent = ~sets.legal()[w]; absent; absent &= absent - 1)
+                    found[64 * w + static_cast<size_t>(__builtin_ctzll(absent))] = T{0};
         }
     }
 

@@ -65,7 +65,7 @@ def pushes_of(level: Level, side: Side, threads: Threads, limit: int) -> Iterato
         below = ClassedLevel(level, lower, opponent(side), threads, limit)
         yield PushesByClass(below.kernel, level.way_to(lower), arrows, below.classes)
         if len(double.structure):
-            yield _with_right(level, below, double, side, threads, limit)
+            yield _with_right(level, lower, below, double, side, threads, limit)
 
 
 class ClassedLevel:
@@ -129,6 +129,7 @@ class ClassedLevel:
 
 def _with_right(
     level: Level,
+    lower: LevelSlice,
     below: ClassedLevel,
     steps: DoubleSteps,
     side: Side,
@@ -138,7 +139,8 @@ def _with_right(
     """Double steps beside enemy pawns, into positions with the right to capture en passant."""
     material, kept = level.domain.material, level.structures
     own = alone(level.domain.share).own
-    holders = RightHolders(material, kept, steps, side, below, level.find, own, threads)
+    captures = level.captures(steps, lower, side, threads)
+    holders = RightHolders(material, kept, steps, captures, below, own, threads)
     arrows, _ = arrows_with(steps, level)
     return PushesByClass(holders.kernel, PASSING, arrows, _classes(holders, below, limit))
 

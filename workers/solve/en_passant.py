@@ -45,6 +45,7 @@ from kingpair.workers.solve.exit_values import (
 from kingpair.workers.solve.frames import SeenChild, child_of, places_in
 
 Flags = NDArray[np.bool_]
+CaptureValues = NDArray[np.int16]
 _NEVER = 1 << 14  # deeper than any position
 NONE = np.int16(np.iinfo(np.int16).min)
 """Stands for a capture that is not lawful."""
@@ -101,9 +102,8 @@ class RightHolders:
         material: Material,
         kept: Structures,
         steps: DoubleSteps,
-        side: Side,
+        captures: CaptureValues,
         below: SlotDomain,
-        find: Find,
         own: Chunk,
         threads: Threads,
     ) -> None:
@@ -118,7 +118,6 @@ class RightHolders:
         self._from_slots = arrows_from(
             len(below.numbers), steps.into - below.numbers.start, rows, 0 * rows
         )
-        captures = _captures(material, kept, steps, side, find, threads)
         self.captures = captures.reshape(2, len(FIXED), -1)
         self.lawful: Flags = self.captures != NONE
 
@@ -159,14 +158,13 @@ class WithRight(RightHolders):
         material: Material,
         kept: Structures,
         steps: DoubleSteps,
-        side: Side,
+        captures: CaptureValues,
         below: Played,
         metric: Metric,
-        find: Find,
         own: Chunk,
         threads: Threads,
     ) -> None:
-        super().__init__(material, kept, steps, side, below, find, own, threads)
+        super().__init__(material, kept, steps, captures, below, own, threads)
         self._below, captures = below, self.captures
         self._lawful = self.any_lawful(self.lawful)
         self._escapes = self.any_lawful(captures <= 0)
@@ -197,7 +195,7 @@ class WithRight(RightHolders):
         self.lost.words &= self._settled.words
         if reached is not None:
             self.lost.words |= self._before.words & reached.words
-        self.lost.words &= ~self._escapes.words
+        self.lost.take_out(self._escapes.words)
         self._before.words |= slots
         self.lost.mark()
 
@@ -207,19 +205,19 @@ class WithRight(RightHolders):
         if (captured := self._wins.of_value(depth)) is not None:
             self.won.words |= captured.words
         self.won.words &= self.open_w.words
-        self.open_w.words &= ~self.won.words
+        self.open_w.take_out(self.won.words)
         self.won.mark()
         self.open_w.mark()
 
 
-def _captures(
+def captures_after(
     material: Material,
     kept: Structures,
     steps: DoubleSteps,
     side: Side,
     find: Find,
     threads: Threads,
-) -> NDArray[np.int16]:
+) -> CaptureValues:
     """The values of the captures for the side that has made the step: [captor on the left or
     right][partition][double step][slot]; NONE where no capture is lawful.
     """

@@ -36,7 +36,12 @@ from kingpair.workers.sets.recycled import empty_layer
 from kingpair.workers.sets.threads import Chunk, Threads
 from kingpair.workers.solve.arrows import PASSING, PLAIN, Arrows, arrows_from
 from kingpair.workers.solve.conversions import Conversions, Find, conversions
-from kingpair.workers.solve.en_passant import DoubleSteps, WithRight
+from kingpair.workers.solve.en_passant import (
+    CaptureValues,
+    DoubleSteps,
+    WithRight,
+    captures_after,
+)
 from kingpair.workers.solve.exits import Sets
 from kingpair.workers.solve.helpless import Helpless
 from kingpair.workers.solve.inflows import Inflow
@@ -55,6 +60,7 @@ class Level(NamedTuple):
     metric: Metric
     find: Find
     below: Mapping[LevelSlice, Histories]
+    captures_read: dict[tuple[LevelSlice, Side], CaptureValues]
 
     def conversions(self, threads: Threads) -> tuple[Conversions, Conversions]:
         return conversions(self.domain, self.metric, self.find, threads)
@@ -65,6 +71,17 @@ class Level(NamedTuple):
 
     def pushes(self, side: Side) -> SlicePushes:
         return SlicePushes.of(self.structures, side, self.slice.numbers(self.structures))
+
+    def captures(
+        self, steps: DoubleSteps, lower: LevelSlice, side: Side, threads: Threads
+    ) -> CaptureValues:
+        """The values of the captures en passant after double steps of a side into a slice below.
+        The analyses of both winners share them.
+        """
+        key, of = (lower, side), (self.domain.material, self.structures)
+        if key not in self.captures_read:
+            self.captures_read[key] = captures_after(*of, steps, side, self.find, threads)
+        return self.captures_read[key]
 
     def way_to(self, lower: LevelSlice) -> int:
         """How pushes lead to a slice below: past a square or not."""
@@ -115,9 +132,10 @@ class LevelInflows:
                 into = PushesInto(below, level.way_to(lower), *arrows[side])
                 self._pushes[side].append(into)
             if len((steps := doubles[side]).structure):
+                captures = level.captures(steps, lower, side, self._threads)
                 right = WithRight(
-                    *(material, kept, steps, side, below),
-                    *(level.metric, level.find, own.own, self._threads),
+                    *(material, kept, steps, captures, below),
+                    *(level.metric, own.own, self._threads),
                 )
                 self._rights[side].append(right)
                 self._pushes[side].append(PushesInto(right, PASSING, *arrows_with(steps, level)))
@@ -133,7 +151,7 @@ class LevelInflows:
 
     def close(self, open_l: Layer) -> None:
         """open_l -= escapes."""
-        open_l.words &= ~self._loses.escapes.words
+        open_l.take_out(self._loses.escapes.words)
         open_l.mark()
 
     def play(self, depth: Depth) -> None:
@@ -194,7 +212,7 @@ class LevelInflows:
         helpless = Helpless(self._domain, self._winner, self._holds(), self._threads)
         found = helpless.stalemates(open_w, open_l)
         if self._loses.forced is not None:
-            found.words &= ~self._loses.forced.words
+            found.take_out(self._loses.forced.words)
             found.mark()
         return found
 

@@ -65,5 +65,5 @@ def _lawful(
     one = en_passant.DoubleSteps(*(column[step : step + 1] for column in steps))
     find: Callable[[Material], Any] = Won
     with Threads(1) as threads:
-        values = en_passant._captures(material, kept, one, side, find, threads)
+        values = en_passant.captures_after(material, kept, one, side, find, threads)
     return int(np.count_nonzero(values.reshape(2, -1)[:, place] != en_passant.NONE))
