@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "pawn_positions.hpp"
+#include "pawn_entries.hpp"
 
 namespace kingpair::verify {
 namespace {

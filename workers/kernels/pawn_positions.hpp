@@ -1,4 +1,4 @@
-// The values and keys of the positions of a setup, a strip at a time, where a table keeps them.
+// The values of the positions of a setup, a strip at a time, where a table keeps them.
 
 #pragma once
 
@@ -7,8 +7,6 @@
 
 namespace kingpair::verify {
 namespace {
-
-// ---- values ----
 
 // Reads the values of a setup's positions where a table keeps them.
 template <class Key>
@@ -186,15 +184,29 @@ class Reader {
         });
     }
 
-    // The man of the lane is like one other man: the smaller square of both comes first.
+    // The man of the lane is like one other man: the smaller square of both comes first. If both have the last axes,
+    // the values lie side by side where he stands behind the other one.
     Strip<Key> of_two(const Frame& frame, uint8_t* turned, int lane, int partner, uint64_t wanted) const {
         const uint32_t other = turned[lane] = turned[partner];
         const int shift = 6 * (men().count - 1 - std::max(lane, partner));
         const uint32_t rest = at_.table->index.of(turned, false) & ~(uint32_t{0xFFF} << shift);
-        return gathered(wanted, [&](int s) {
+        const auto read = [&](int s) {
             const uint32_t square = frame.turn[s], first = std::min(square, other), second = std::max(square, other);
             return frame.run[rest | (first << 6 | second) << shift];
-        });
+        };
+        if (shift) return gathered(wanted, read);
+        const Strip<Key> side_by_side =
+            verify::turned(frame.symmetry, reinterpret_cast<const Key*>(frame.run + (rest | other << 6)));
+        const uint64_t before = wanted & squares_before(frame, static_cast<uint8_t>(other));
+        if (!before) return side_by_side;
+        const Strip<Key> chosen = lanes<Key>(before);
+        return (gathered(before, read) & chosen) | (side_by_side & ~chosen);
+    }
+
+    // The squares that are turned to one before another.
+    static uint64_t squares_before(const Frame& frame, uint8_t other) {
+        const auto is_before = [other](auto turn) { return reinterpret_cast<Register<uint8_t>>(turn < other); };
+        return bits_of(each(is_before, load<uint8_t>(frame.turn)));
     }
 
     Strip<Key> of_one(const Frame& frame, const uint8_t* turned, int lane, uint64_t wanted) const {
@@ -209,90 +221,6 @@ class Reader {
     const Board& board_ = board();
     const Kings& kings_ = kings();
     const FixedKings& fixed_ = fixed_kings();
-};
-
-// ---- keys ----
-
-// The keys of moves that all lead to the same squares: pushes, captures, or the promotions of one pawn.
-template <class Key>
-class Entered {
-  public:
-    Entered(const Setup& after, const Location* into, int count, int to_move, Rule rule, int lane_axis)
-        : after_(after), to_move_(to_move), rule_(rule), strips_(after, lane_axis, to_move) {
-        for (int i = 0; i < count; ++i) readers_.emplace_back(into[i]);
-    }
-
-    // The best keys in a strip; 0 where a position is not legal.
-    Strip<Key> strip(const uint8_t* squares) {
-        const Placed& p = strips_.place(squares);
-        const uint64_t here = strips_.legal();
-        if (!here) return Strip<Key>{};
-        if (readers_.size() == 1) return keys_of<Key>(readers_[0].strip(p, here), rule_) & lanes<Key>(here);
-        return best_of_all(p, here);
-    }
-
-    // The best key of one position, whose squares are given for all axes.
-    Key one(const uint8_t* squares) const {
-        const Placed p(after_, squares, NO_LANE);
-        if (!legal(board_, after_, p, to_move_)) return 0;
-        Key best = 0;
-        for (const auto& reader : readers_) best = std::max(best, key_of<Key>(reader.value(p.of), rule_));
-        return best;
-    }
-
-  private:
-    // Of several promotions the first one mostly wins at once: no key is larger.
-    Strip<Key> best_of_all(const Placed& p, uint64_t here) const {
-        Strip<Key> best{};
-        for (const auto& reader : readers_) {
-            best = larger(best, keys_of<Key>(reader.strip(p, here), rule_) & lanes<Key>(here));
-            here &= ~bits_of(equal<Key>(best, LARGEST));
-            if (!here) break;
-        }
-        return best;
-    }
-
-    static constexpr Key LARGEST = static_cast<Key>(~Key{0});
-
-    const Setup& after_;
-    int to_move_;
-    Rule rule_;
-    Strips strips_;
-    std::vector<Reader<Key>> readers_;
-    const Board& board_ = board();
-};
-
-// The keys of moves after which the man of the lane is taken, or stands on a square that is given: one in each strip.
-// Of a plane they are found together: by the square of the near man, or if he is taken by that of the man of the lane.
-template <class Key>
-class KeysOfPlane {
-  public:
-    KeysOfPlane(const Setup& after, const Location* into, int count, int to_move, Rule rule, int lane_axis)
-        : lane_axis_(lane_axis), along_(axis_along(after)), entered_(after, into, count, to_move, rule, along_) {}
-
-    // The key of a strip, given where the man of the lane stands if he is still there.
-    Key key(const uint8_t* squares, uint8_t lane) {
-        uint8_t placed[AXES_MAX];
-        std::copy_n(squares, lane_axis_, placed);
-        placed[lane_axis_] = lane;
-        if (along_ == NO_AXIS) return entered_.one(placed);
-        const size_t plane = plane_of(squares, lane_axis_) << 6 | (along_ == lane_axis_ ? 0 : lane);
-        if (plane != plane_) store<Key>(keys_, entered_.strip(placed));
-        plane_ = plane;
-        return keys_[placed[along_]];
-    }
-
-  private:
-    int axis_along(const Setup& after) const {
-        const int near = lane_axis_ - 1;
-        if (near < 2) return NO_AXIS;
-        return after.man_on(near) != NO_LANE ? near : lane_axis_;
-    }
-
-    int lane_axis_, along_;
-    Entered<Key> entered_;
-    size_t plane_ = ~size_t{0};
-    Key keys_[64] = {};
 };
 
 }  // namespace

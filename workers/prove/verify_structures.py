@@ -77,6 +77,7 @@ class StructureVerification:
         below = [ColumnSource(t, seen_after_exit(metric)) for t in smaller.values()]
         sources = [ColumnSource(table, as_they_are), *below]
         self._columns = ColumnChunks(sources, dtype, threads, self._kernel.runs)
+        self._structure_rows = [source.table.index.structure_rows for source in sources]
         self._are_large = [len(s.table.material.pieces) >= PARTED_PIECES for s in sources]
         self._table, self._threads, self._listen = table, threads, listen
         self._rows = table.index.structure_rows
@@ -121,15 +122,22 @@ class StructureVerification:
         return [Task(at, min(at + self._together, self._structures)) for at in starts]
 
     def _tasks_of(self, structure: int) -> list[Task]:
-        """The tasks of a structure: a side that moves into large tables has one for each walk."""
+        """The tasks of a structure: a side that moves into large tables has one for each walk.  If
+        both sides can promote, each has a task: other structures need the same chunks as one of
+        them, and few the same as both.
+        """
         whole = Task(structure, structure + 1)
         if all(self._table.material.pawns):
-            return [whole]
+            apart = [whole._replace(sides=(side,)) for side in SIDES]
+            return apart if all(map(self._promotes, apart)) else [whole]
         walking = [side for side in SIDES if self._leads_far(whole._replace(sides=(side,)))]
         found = [whole._replace(sides=(s,), walk=walk) for s in walking for walk in KING_WALKS]
         if rest := tuple(side for side in SIDES if side not in walking):
             found.append(whole._replace(sides=rest))
         return found
+
+    def _promotes(self, task: Task) -> bool:
+        return any(self._structure_rows[name[0]] > self._rows for name in self._needs(task))
 
     def _leads_far(self, task: Task) -> bool:
         return any(self._are_large[name[0]] for name in self._needs(task))
