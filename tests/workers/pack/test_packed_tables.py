@@ -199,6 +199,15 @@ def test_the_golden_files_are_read(threads: Threads) -> None:
         assert (int(values.min()), int(values.max())) == (-1, 1)
 
 
+def test_the_golden_dense_file_with_pawns_is_read() -> None:
+    table = Table(GOLDEN / "dense" / "KPPvK.dtz.arrow")
+    table.check()
+    (column,) = table.stored
+    values = table.rows(0, table.index.rows, column)
+    assert len(values) == 636 * 3612
+    assert read_plainly(table.path, 100).items() <= dict(enumerate(values.tolist())).items()
+
+
 def test_a_damaged_code_is_found_by_a_probe(packed: Path, tmp_path: Path) -> None:
     name = "KQvKR.dtc.arrow"
     data, path = (packed / name).read_bytes(), tmp_path / name
