@@ -41,8 +41,9 @@ from kingpair.coordinator.machine.records import (
 )
 from kingpair.coordinator.machine.state import State
 from kingpair.workers.game.chess.material import Material
+from kingpair.workers.index.material_index import rows_of
 from kingpair.workers.index.slices import LevelSlice
-from kingpair.workers.table.format import COLUMNS, rows_of
+from kingpair.workers.table.format import COLUMNS
 from kingpair.workers.table.key import DomainKey
 
 Json = dict[str, Any]

@@ -14,8 +14,9 @@ from typing import Any
 from kingpair.api.answers.figures import TableEntry, five_results, legal, listed, longest_win, total
 from kingpair.workers.ask.probe import Tablebase
 from kingpair.workers.game.metric import CLOCK_LIMIT, Metric
+from kingpair.workers.index.material_index import rows_of
 from kingpair.workers.table.directory import file_version
-from kingpair.workers.table.format import COLUMNS, Counts, Table, rows_of
+from kingpair.workers.table.format import COLUMNS, Counts, Table
 from kingpair.workers.table.key import TableKey
 from kingpair.workers.table.proof_note import read_proof_note
 

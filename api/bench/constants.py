@@ -45,8 +45,8 @@ from kingpair.coordinator.plan.sharing import Sharing
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.chess.waves import closure
 from kingpair.workers.index.king_pairs import TURNED
+from kingpair.workers.index.material_index import rows_of
 from kingpair.workers.sets.material_domain import domain_of
-from kingpair.workers.table.format import rows_of
 
 FOUR_MEN, FIVE_MEN, SIX_MEN = map(Material.parse, ("KQvKR", "KBBvKN", "KRBvKBN"))
 

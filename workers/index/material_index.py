@@ -23,6 +23,11 @@ def table_index(material: Material) -> TableIndex:
     return _TABLE_INDEX[material.game.name](material)
 
 
+def rows_of(material: Material) -> int:
+    """Returns the rows of a column of a table."""
+    return table_index(material).rows
+
+
 def _pair_index(material: Material) -> Index:
     """One domain, turned by all symmetries."""
     assert not material.has_pawns, f"{material}: with pawns each slice has an index"

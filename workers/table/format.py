@@ -126,10 +126,6 @@ COMPACT = Compression(level=22, blocks=4)
 Counts = dict[str, Any]
 
 
-def rows_of(material: Material) -> int:
-    return table_index(material).rows
-
-
 class Table(BlockReader):
     """A finished table, opened and checked.  The file is mapped; blocks are decoded on demand."""
 

@@ -29,9 +29,10 @@ from kingpair.workers.errors import CannotBuild
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.index.king_pairs import TURNED
+from kingpair.workers.index.material_index import rows_of
 from kingpair.workers.number_types import SIDES
 from kingpair.workers.table import format as table
-from kingpair.workers.table.format import BLOCK, Compression, Table, rows_of
+from kingpair.workers.table.format import BLOCK, Compression, Table
 from kingpair.workers.table.key import TableIdentity, TableKey
 from kingpair.workers.table.value import Values
 from kingpair.workers.table.writing import EncodedBlocks, encode, table_schema
