@@ -43,7 +43,9 @@ def test_requests_are_counted_by_route_and_status(client: TestClient) -> None:
 
 
 def test_a_block_is_decoded_once(client: TestClient) -> None:
-    for _ in range(2):  # the first answer reads few blocks, the second all of its position
+    # The first answer reads few blocks, the second all of its position.  A block is decoded when it
+    # is asked for again.
+    for _ in range(3):
         got(client, "/standard", fen=LONGEST)
     misses, hits = (metric(client, f"kingpair_cache_{each}") for each in ("misses", "hits"))
     got(client, "/standard", fen=LONGEST)
