@@ -32,6 +32,7 @@ build it; twice that for six men.  0.2 GB held for five men, 1.8 GB for six, or 
 
 import time
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -161,8 +162,7 @@ class Verification:
     # ---- all moves ----
 
     def verify_positions(self) -> None:
-        walks = [ProofWalk(mover, on) for mover in SIDES for on in _kernels.Verifier.walks(mover)]
-        sweeps = [(mover, sweep(mover, on, self._shape)) for mover, on in in_turns(walks)]
+        sweeps = [(mover, sweep(mover, on, self._shape)) for mover, on in _walks()]
         self.steps = sum(len(b.read) + len(b.pairs) for _, batches in sweeps for b in batches)
         self._make_room(max(most_held(batches) for _, batches in sweeps))
         if self._shape == WHOLE:
@@ -246,6 +246,13 @@ class Verification:
         pair, to_move = Partition(self.sides[side].first_with(value)), SIDES[side]
         slot = self.kernel.find(pair, to_move, self.values(pair, to_move), value)
         return Row(pair * self.slots + slot)
+
+
+@lru_cache(maxsize=1)
+def _walks() -> list[ProofWalk]:
+    """The walks of both kings in the order of a proof."""
+    walks = (ProofWalk(mover, on) for mover in SIDES for on in _kernels.Verifier.walks(mover))
+    return in_turns(walks)
 
 
 def deeper_by(metric: Metric) -> int:
