@@ -18,7 +18,6 @@ import os
 import shutil
 from contextlib import suppress
 from pathlib import Path
-from secrets import token_hex
 from typing import NamedTuple, Protocol
 
 from kingpair.workers.passlog.log import indexed
@@ -65,8 +64,8 @@ class LogKeeper:
         with suppress(FileNotFoundError):
             return path.read_text(encoding="ascii")
         self.directory.mkdir(parents=True, exist_ok=True)
-        draft = self.path(f"{IDENTITY}.{token_hex(8)}")
-        draft.write_text(token_hex(16), encoding="ascii")
+        draft = self.path(f"{IDENTITY}.{os.urandom(8).hex()}")
+        draft.write_text(os.urandom(16).hex(), encoding="ascii")
         with suppress(FileExistsError):
             os.link(draft, path)  # the first of several processes names it
         draft.unlink()
