@@ -174,8 +174,18 @@ def test_the_kernel_agrees_with_its_twin_where_no_piece_stands(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("metric", Metric)
-@pytest.mark.parametrize("name", ["KRPvK", "KQvKP", "KPPvKB", "KBPvKP", "KNPPvK", "KNPvKP"])
+@pytest.mark.parametrize(
+    ("name", "metric"),
+    [
+        ("KRPvK", Metric.DTC),
+        ("KQvKP", Metric.DTM),
+        ("KPPvKB", Metric.DTZ),
+        ("KBPvKP", Metric.DTM),
+        ("KNPPvK", Metric.DTC),
+        ("KNPvKP", Metric.DTC),
+        ("KNPvKP", Metric.DTZ),
+    ],
+)
 def test_the_kernel_agrees_with_its_twin_beside_a_piece(name: str, metric: Metric) -> None:
     material = Material.parse(name)
     proof = Proof(RandomTables(material, metric, np.dtype(np.int8)))

@@ -136,14 +136,14 @@ def rows_of_kind(table: Table, side: Side, kind: str, count: int) -> list[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("metric", BOTH_METRICS)
 @pytest.mark.parametrize(
-    ("name", "kinds"),
+    ("name", "kinds", "metric"),
     [
-        ("KPvK", 4),
-        pytest.param("KQvKP", 8, marks=SLOW),
+        ("KPvK", 4, Metric.DTC),
+        ("KPvK", 4, Metric.DTM),
+        ("KQvKP", 8, Metric.DTM),
         # No capture promotes here, and no stalemate is among the rows that are drawn.
-        pytest.param("KPvKP", 7, marks=SLOW),
+        ("KPvKP", 7, Metric.DTC),
     ],
 )
 def test_an_altered_value_of_any_kind_is_found_and_named(

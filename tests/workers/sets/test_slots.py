@@ -50,7 +50,7 @@ def canonical_slots(material: Material, diagonal: bool) -> list[int]:
     [
         *MATERIALS[3],
         *MATERIALS[4],
-        *(pytest.param(m, marks=pytest.mark.slow) for m in MATERIALS[5][::8]),
+        *(pytest.param(m, marks=pytest.mark.slow) for m in MATERIALS[5][::16]),
         pytest.param(Material.parse("KBBBvK"), marks=pytest.mark.slow),
     ],
     ids=str,

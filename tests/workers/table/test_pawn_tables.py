@@ -37,7 +37,8 @@ from kingpair.workers.table.value import outcome_of
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "histograms_pawns.csv"
 PAWN = Material.parse("KPvK")
-FOUR_MEN = [pytest.param(name, marks=pytest.mark.slow) for name in ("KRPvK", "KPPvK", "KQvKP")]
+SLOW = pytest.mark.slow
+BY_THE_ORACLE = ["KPvK", *(pytest.param(name, marks=SLOW) for name in ("KRPvK", "KQvKP"))]
 
 
 class Written(NamedTuple):
@@ -84,9 +85,7 @@ def oracle_values(table: Table, side: Side) -> tuple[NDArray[np.int64], NDArray[
 
 
 @pytest.mark.parametrize("side", [0, 1], ids=["white", "black"])
-@pytest.mark.parametrize(
-    "name", ["KPvK", *(pytest.param(n, marks=pytest.mark.slow) for n in ("KRPvK", "KQvKP"))]
-)
+@pytest.mark.parametrize("name", BY_THE_ORACLE)
 def test_every_position_has_the_value_of_the_oracle(
     written: Written, name: str, side: Side
 ) -> None:
@@ -98,7 +97,7 @@ def test_every_position_has_the_value_of_the_oracle(
 
 
 @pytest.mark.parametrize("side", [0, 1], ids=["white", "black"])
-@pytest.mark.parametrize("name", ["KPvK", *FOUR_MEN])
+@pytest.mark.parametrize("name", [*BY_THE_ORACLE, pytest.param("KPPvK", marks=SLOW)])
 def test_the_footer_counts_what_is_published(written: Written, name: str, side: Side) -> None:
     stated = written.table(name).counts[("white", "black")[side]]
     found = Counter({(r, int(n)): stated[r][n] for r in ("win", "loss") for n in stated[r]})
@@ -130,7 +129,7 @@ def test_the_footer_counts_all_placings_of_the_men(written: Written) -> None:
             assert decided + stated["draw"] + stated["illegal"] == placings
 
 
-@pytest.mark.parametrize("name", ["KPvK", *FOUR_MEN])
+@pytest.mark.parametrize("name", BY_THE_ORACLE)
 def test_the_longest_is_the_first_of_its_value(written: Written, name: str) -> None:
     table = written.table(name)
     for side, column in zip(SIDES, ("white", "black"), strict=True):
