@@ -42,7 +42,8 @@ _HEAD = (
     "with smaller ones",
 )
 
-PARTS = "opening", "passes", "painting", "joining", "proof"
+SOLVING = "opening", "passes"
+PARTS = *SOLVING, "painting", "joining", "proof"
 _HEAD_BY_PART = "material", "nodes", "used", *PARTS, "time"
 _HEAD_OF_MANY = "materials", "nodes", "time", "shared perfectly", "ratio", "store alone"
 Materials = Annotated[
@@ -226,15 +227,17 @@ def _row_by_part(cluster: "Cluster", closure: "ClosureForecast") -> tuple[str, .
     from kingpair.api.text import duration
 
     domain = closure.domains[-1]
+    solving, painting = domain.workers, domain.painters
     shared = [
         f"{duration(domain.part(name))}  {closure.one_node.part(name) / share:4.0%}"
-        if (share := domain.workers * domain.part(name))
+        if (share := (solving if name in SOLVING else painting) * domain.part(name))
         else "0 s   100%"
         for name in PARTS
     ]
-    whole = closure.one_node.seconds / (domain.workers * domain.seconds)
+    whole = closure.one_node.seconds / (painting * domain.seconds)
     last = f"{duration(domain.seconds)}  {whole:4.0%}"
-    return str(domain.material), str(cluster.nodes), str(domain.workers), *shared, last
+    used = f"{solving}, {painting}" if painting > solving else str(solving)
+    return str(domain.material), str(cluster.nodes), used, *shared, last
 
 
 def _row(cluster: "Cluster", closure: "ClosureForecast") -> tuple[str, ...]:

@@ -12,6 +12,7 @@ for all tables together before anything begins.  A table's logs lie beside it un
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from itertools import count
 
 from kingpair.coordinator.execute.control import Control
@@ -124,10 +125,11 @@ def policy_of(
     """In one process, a directory that fails will fail again: what was committed is kept, and the
     same request goes on.  A store behind a network may do better the next time.
     """
+    policy = Policy(request.grain, request.spec.spread, has_disks=tables.logs is not None)
     if open_executor is not None:
-        return Policy(request.grain, request.spec.spread)
+        return policy
     attempts, setbacks = (1, 0) if tables.store.is_local else (3, 2)
-    return Policy(request.grain, request.spec.spread, attempts=attempts, setbacks=setbacks)
+    return replace(policy, attempts=attempts, setbacks=setbacks)
 
 
 class Builder:

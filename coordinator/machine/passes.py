@@ -4,7 +4,7 @@
                 |                         ^                        |       |
                 |                         |   all are durable      v       v     over, or too far
                 |                         +------------------- SETTLE <----+     ahead of the log
-                +-- all analysed -> PAINT -> PUBLISH -> VERIFY -> EXPORT -> end
+                +-- all analysed -> larger team? -> PAINT -> PUBLISH -> VERIFY -> EXPORT -> end
                                       +--> end of a level: the domain of its table publishes
 
 A table that is there and lacks its Syzygy files goes from CREATE to EXPORT.
@@ -89,7 +89,10 @@ def answered(run: Run, answer: Answer, policy: Policy, out: Out) -> Run:
 
 def go_on(run: Run, policy: Policy, out: Out) -> Run:
     """The next pass, or what comes after the last one; every pass so far is durable."""
-    return _settled(run, team_of(run), policy, out)
+    team = team_of(run)
+    if run.is_analysed(team.winner):
+        return _created(run, team, policy, out)
+    return _settled(run, team, policy, out)
 
 
 # ---- passes ----
@@ -228,8 +231,8 @@ def further(run: Run) -> Run:
 def _settled(run: Run, team: Team, policy: Policy, out: Out) -> Run:
     """After a complete pass: on with the next, or wait for the log."""
     run = run._replace(team=team)
-    if not team.sealing and team.growing:
-        return run  # `step` gives it a larger team
+    if run.may_regroup:
+        return run  # `step` gives it a larger team, or goes on with this one
     if run.is_analysed(team.winner):
         return _created(run, team, policy, out)
     over = team.sealing and team.sealing[-1].over

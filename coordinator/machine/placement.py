@@ -5,8 +5,10 @@
                is smaller where the memory does not suffice for that
 
 A domain deserves a worker for every `grain` bytes of a set, and for half as many a core where nodes
-have more than two, or as many as the build was asked to spread it over.  It is given fewer while
-others compete for the nodes, and more than it deserves if its memory demands them.
+have more than two, or as many as the build was asked to spread it over.  While passes go on these
+are no more than have a partition for each core.  Then, if machines keep logs on disks of their own,
+a larger team paints and proves.  It is given fewer while others compete for the nodes, and more
+than it deserves if its memory demands them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
@@ -112,7 +114,8 @@ def deserved(run: Run, policy: Policy, nodes: int, cores: int) -> int:
     """
     if run.domain.alone:
         return 1
-    workers = policy.spread or policy.deserved(run.domain.size, cores)
+    pay = policy.painters if run.is_solved else policy.solvers
+    workers = policy.spread or pay(run.domain.size, run.layout.partitions, cores)
     return max(1, min(workers, nodes, run.layout.partitions))
 
 

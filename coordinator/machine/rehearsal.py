@@ -124,14 +124,16 @@ class _Predictor:
         self._known = dict[object, Prediction]()
 
     def of(self, name: str, shares: tuple[WorkerPlacement, ...]) -> Prediction:
-        cluster = self._cluster._replace(cores=shares[0].cores)
+        cores, cluster = shares[0].cores, self._cluster
+        if cores < cluster.cores:  # it shares a node with others
+            cluster = cluster._replace(nodes=1, cores=cores)
         return self._predicted(name, cluster, len(shares))
 
     def alone(self, name: str) -> Prediction:
         return self._predicted(name, self._cluster, None)
 
     def on_one(self, name: str) -> Prediction:
-        return self._predicted(name, self._cluster, 1)
+        return self._predicted(name, self._cluster._replace(nodes=1), 1)
 
     def _predicted(self, name: str, cluster: Cluster, workers: int | None) -> Prediction:
         material = self._named[name]

@@ -26,7 +26,7 @@ from kingpair.coordinator.machine.placement import (
 )
 from kingpair.coordinator.machine.state import ANALYSING, BuildJob, Run
 from kingpair.coordinator.plan.amounts import amount
-from kingpair.coordinator.plan.domains import Policy, WorkerPlacement
+from kingpair.coordinator.plan.domains import Policy, WorkerPlacement, is_larger
 
 BESIDE = 8  # small domains that share a node at most, if there are enough of them
 
@@ -65,7 +65,7 @@ def deserves_more(build: BuildJob, run: Run) -> bool:
     part = spare * size // total or (0 if rivals else min(1, spare))
     have = len(run.team.shares)
     cores = max((node.cores for node in build.nodes.values()), default=1)
-    return 4 * deserved(run, policy, have + part, cores) >= 5 * have
+    return is_larger(have, deserved(run, policy, have + part, cores))
 
 
 def waiting_for_workers(build: BuildJob) -> list[Run]:

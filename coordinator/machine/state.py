@@ -193,6 +193,18 @@ class Run(NamedTuple):
         passes = self.passes.get(winner, ())
         return bool(passes) and passes[-1].over
 
+    @property
+    def is_solved(self) -> bool:
+        """Whether all passes are committed of a domain that makes a table by itself."""
+        return not self.domain.table and all(map(self.is_analysed, self.domain.winners))
+
+    @property
+    def may_regroup(self) -> bool:
+        """Whether its passes are durable, and a larger team may take over now."""
+        if self.team is None or self.team.sealing or self.team.stage is not Stage.SETTLE:
+            return False
+        return self.team.growing or self.is_solved
+
 
 PRESENT = PublishedTable(0, "")
 """The table of a domain that was there before the build."""

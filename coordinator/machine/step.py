@@ -74,7 +74,7 @@ from kingpair.coordinator.machine.passes import answered, go_on
 from kingpair.coordinator.machine.records import NodesPassedOver, TableVerified, WavesPlanned
 from kingpair.coordinator.machine.runs import runs_of
 from kingpair.coordinator.machine.schedule import deserves_more, lacking
-from kingpair.coordinator.machine.state import BuildJob, Run, Stage, State
+from kingpair.coordinator.machine.state import BuildJob, Run, State
 from kingpair.coordinator.machine.team import Out, disband, repeat
 from kingpair.coordinator.plan.domains import BuildPlan
 
@@ -274,7 +274,7 @@ def _answered(build: BuildJob, event: Answer, out: Out) -> BuildJob:
 def _regrouped(build: BuildJob, run: Run, out: Out) -> BuildJob:
     """A team for which there are more nodes is replaced once all its passes are durable."""
     team = run.team
-    if team is None or not team.growing or team.sealing or team.stage is not Stage.SETTLE:
+    if team is None or not run.may_regroup:
         return build
     if deserves_more(build, run):
         run, _ = disband(run, out)

@@ -4,14 +4,14 @@
                them go, and opens its own partitions
     passes     steps on all partitions, barriers, what others found; the log goes to the store, or
                to the node's own disk, and if several workers write it as a copy to another's
-    painting   all workers paint parts of the table, as many at once as they have cores; the log is
+    painting   all painters paint parts of the table, as many at once as they have cores; the log is
                read from the store, or from their own disks and over the network from others'
     joining    one worker reads the parts of the others and writes the table; of a table that stays
                in parts it reads the notes and writes the trailer
-    proof      all workers prove parts of the table, and read it and the smaller tables for that
+    proof      all painters prove parts of the table, and read it and the smaller tables for that
 
-A worker alone reads from its own memory what it has written, if that fits; several read it from the
-store.
+The painters are the workers of the passes, or more of them: then a new team begins.  A worker alone
+reads from its own memory what it has written, if that fits; several read it from the store.
 """
 
 from collections.abc import Iterable, Sequence
@@ -44,6 +44,7 @@ TRAILED = 8e-7  # seconds to read what is noted of a block and write it to the t
 TRAILER_OPENED = 3.3e-7  # seconds for a block when a table is opened
 COPIES_MOVED = 2  # a copy of open_w is read and written in a pass
 COPYING = 2.6e8  # bytes of its log that a node gives another in a second, as measured on two cores
+TEAM_BEGUN = 3.0  # seconds until processes that are new on their nodes have a worker
 NARROW = 126  # the longest distance of which a value is a byte in a proof
 
 
@@ -80,6 +81,7 @@ class DomainWork(NamedTuple):
     cluster: Cluster
     constants: Constants
     share: Sharing
+    painters: int
 
     @property
     def slots(self) -> int:
@@ -162,25 +164,27 @@ class DomainWork(NamedTuple):
         """A worker alone makes the table at once.  What others have logged is read over the
         network into a file, and from there.
         """
-        if self.workers == 1:
+        if self.painters == 1:
             seconds, again = self.slots * self.constants.paint * self.busy, self._read_again(log)
             own, others = again, 0.0
         else:
             seconds, own, others = self._shared_painting(log)
+        begun = TEAM_BEGUN if self.painters > self.workers else 0.0
         if not self.cluster.disk:
-            return Part("painting", seconds, own + others + self.table)
-        disk = (own + 3 * others) / self.workers / self.cluster.disk
-        network = others / self.workers / self.cluster.network
-        return Part("painting", max(seconds, disk, network), self.table)
+            return Part("painting", begun + seconds, own + others + self.table)
+        given, kept = (own + others) / self.workers, 2 * others / self.painters
+        disk, network = (given + kept) / self.cluster.disk, others / self.workers
+        seconds = max(seconds, disk, network / self.cluster.network)
+        return Part("painting", begun + seconds, self.table)
 
     def _shared_painting(self, log: float) -> tuple[float, float, float]:
         """The seconds of the worker with most parts, and the bytes of the log that all of them read
         of their own and of others.
         """
-        size, together = part_size(self.material, self.workers), index_of(self.material).together
+        size, together = part_size(self.material, self.painters), index_of(self.material).together
         chunks = -(-size // together)
         at_once = max(1, self.cluster.cores // chunks)
-        shares = paint_shares(self.workers, size, together, at_once)
+        shares = paint_shares(self.workers, self.painters, size, together, at_once)
         rounds = shares.turns * -(-chunks // self.cluster.cores)
         painted = rounds * min(size, together) / len(TURNED)
         seconds = self.slots * self.constants.paint * painted
@@ -190,7 +194,7 @@ class DomainWork(NamedTuple):
         """Bytes that a team reads from the store of what it has written there: a worker alone has
         as much in memory as fits half of it.
         """
-        return 0.0 if self.workers == 1 and size <= self.cluster.memory / 2 else size
+        return 0.0 if self.painters == 1 and size <= self.cluster.memory / 2 else size
 
     @property
     def blocks(self) -> float:
@@ -198,40 +202,40 @@ class DomainWork(NamedTuple):
 
     @property
     def stays_in_parts(self) -> bool:
-        return self.workers > 1 and 2 * self.slots * TABLE_BYTES_PER_VALUE >= PARTS_FROM
+        return self.painters > 1 and 2 * self.slots * TABLE_BYTES_PER_VALUE >= PARTS_FROM
 
     def joining(self) -> Part:
         if self.stays_in_parts:
             return Part("joining", self.blocks * TRAILED, self.blocks * (NOTED + TRAILER))
-        through = 2 * self.table if self.workers > 1 else 0.0
+        through = 2 * self.table if self.painters > 1 else 0.0
         return Part("joining", through / self.cluster.network, through, beside=True)
 
     def proof(self) -> Part:
         """One half of the work is to read partitions and those around, one to check them."""
         units = self.constants.proof * self.slots / (2 * len(TURNED)) / 2  # a partition and mover
-        if self.workers == 1:
+        if self.painters == 1:
             seconds = self.slots * self.constants.proof / self.cluster.cores
             return Part("proof", seconds, 2 * self._read_again(self.table))
-        parts = proof_part_count(WALKS, self.workers)
+        parts = proof_part_count(WALKS, self.painters)
         pairs, around, total = proof_shares(parts // WALKS)
         rounds = -(-pairs // self.cluster.cores) + -(-around // self.cluster.cores)
-        turns = -(-parts // self.workers)
+        turns = -(-parts // self.painters)
         read = self.table * total / (2 * len(TURNED)) + smaller_slots(self.material) * TABLE_DENSITY
         opened = self.blocks * TRAILER_OPENED
-        read += self.workers * self.blocks * TRAILER
+        read += self.painters * self.blocks * TRAILER
         return Part("proof", turns * rounds * units + opened, read)
 
     def proof_memory(self, longest: int) -> int:
         """Bytes of a worker: the values of its partitions, and the captures that lead from them."""
-        around = WALK if self.workers == 1 else proof_shares(self._finer)[1]
-        held = len(TURNED) if self.workers == 1 else around
+        around = WALK if self.painters == 1 else proof_shares(self._finer)[1]
+        held = len(TURNED) if self.painters == 1 else around
         a_set = index_of(self.material).slots * (1 if longest <= NARROW else 2)
         captures = (len(self.material.letters) + 1) * held * a_set // 64
         return around * a_set + captures
 
     @property
     def _finer(self) -> int:
-        return proof_part_count(WALKS, self.workers) // WALKS
+        return proof_part_count(WALKS, self.painters) // WALKS
 
 
 def smaller_slots(material: Material) -> int:

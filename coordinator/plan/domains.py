@@ -104,10 +104,29 @@ class Policy:
     ahead: int = 8  # passes that may be under way before their log entries are durable
     attempts: int = 5  # of anything that the store refused
     setbacks: int = 8  # of one domain, with no pass committed between them
+    has_disks: bool = False  # machines keep logs and parts on disks of their own
 
     def deserved(self, size: int, cores: int) -> int:
         """Returns the workers that pay for sets of so many bytes on nodes of so many cores."""
         return -(-2 * size // (self.grain * max(2, cores)))
+
+    def solvers(self, size: int, partitions: int, cores: int) -> int:
+        """Returns those of them that pay while passes go on: no more than have a partition for each
+        core.  All wait for each other in every step, the longer the more they are.
+        """
+        return min(self.deserved(size, cores), -(-partitions // max(1, cores)))
+
+    def painters(self, size: int, partitions: int, cores: int) -> int:
+        """Returns those that pay once all passes are found: all, unless they read from one store,
+        of which more of them would read more.
+        """
+        solvers = self.solvers(size, partitions, cores)
+        return self.deserved(size, cores) if self.has_disks else solvers
+
+
+def is_larger(have: int, could: int) -> bool:
+    """Whether so many workers are so many more that a new team of them pays."""
+    return 4 * could >= 5 * have
 
 
 @dataclass(frozen=True, slots=True)

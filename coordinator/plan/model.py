@@ -21,7 +21,7 @@ from typing import NamedTuple
 from kingpair.coordinator.plan.closure import winners_of
 from kingpair.coordinator.plan.cluster import Cluster, Constants
 from kingpair.coordinator.plan.domain_work import DomainWork, Part, PassForecast
-from kingpair.coordinator.plan.domains import Policy
+from kingpair.coordinator.plan.domains import Policy, is_larger
 from kingpair.coordinator.plan.estimate import BASE, Estimate, estimate, memory_of
 from kingpair.coordinator.plan.pass_statistics import DEEPEST, pass_shares
 from kingpair.coordinator.plan.sharing import Sharing
@@ -36,7 +36,8 @@ class Prediction(NamedTuple):
 
     material: Material
     metric: Metric
-    workers: int
+    workers: int  # that solve it
+    painters: int  # that paint and prove its table
     memory: int  # of the node that needs most
     memory_there: int
     passes: tuple[PassForecast, ...]
@@ -90,12 +91,10 @@ def predict(
     """Predicts a domain on a cluster of its own, or in the hands of so many workers."""
     needs, workers = _shared(material, metric, cluster, workers)
     deepest = DEEPEST[metric][material.men] if passes is None else passes
-    work = DomainWork(material, cluster, constants, Sharing.of(workers))
-    analyses = [
-        (winner, pass_shares(material.men, metric, winner, deepest))
-        for winner in winners_of(material)
-    ]
-    found = [(winner, each) for winner, shares in analyses for each in shares]
+    sharing, painters = Sharing.of(workers), _painters(needs, cluster, workers)
+    work = DomainWork(material, cluster, constants, sharing, painters)
+    winners = winners_of(material)
+    found = [(w, each) for w in winners for each in pass_shares(material.men, metric, w, deepest)]
     needed = _memory(needs, metric, workers)
     if needs.mode is SetsMode.ALL:
         needed = max(needed, BASE + work.proof_memory(deepest))
@@ -105,11 +104,12 @@ def predict(
     moving = work.moving(needs.mode, needs.bitmap)
     forecasts = tuple(work.a_pass(*each, needs.mode).longer(moving) for each in found)
     log = min(needs.log, sum(work.log(each) for _, each in found))
-    parts = work.parts(len(analyses), forecasts, log)
+    parts = work.parts(len(winners), forecasts, log)
     return Prediction(
         material,
         metric,
         workers,
+        painters,
         needed,
         cluster.offered,
         forecasts,
@@ -138,7 +138,7 @@ def _workers(needs: Estimate, metric: Metric, cluster: Cluster) -> int | None:
     are too few.
     """
     most = min(cluster.nodes, len(TURNED))
-    deserved = min(Policy().deserved(needs.bitmap, cluster.cores), most)
+    deserved = min(Policy().solvers(needs.bitmap, len(TURNED), cluster.cores), most)
     if deserved == 1 and _memory(needs, metric, 1) <= cluster.offered:
         return 1
     fixed, own, _ = memory_of(needs, metric)
@@ -148,6 +148,13 @@ def _workers(needs: Estimate, metric: Metric, cluster: Cluster) -> int | None:
         if _memory(needs, metric, count) <= cluster.offered:
             return count
     return None
+
+
+def _painters(needs: Estimate, cluster: Cluster, workers: int) -> int:
+    """The workers that make the table of a solved domain: those of the passes, or a larger team."""
+    policy, most = Policy(has_disks=cluster.disk > 0), min(cluster.nodes, len(TURNED))
+    pay = min(policy.painters(needs.bitmap, len(TURNED), cluster.cores), most)
+    return pay if is_larger(workers, pay) else workers
 
 
 def _memory(needs: Estimate, metric: Metric, workers: int) -> int:

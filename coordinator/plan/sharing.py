@@ -47,8 +47,8 @@ class Sharing(NamedTuple):
 
 
 class PaintShares(NamedTuple):
-    """How often a worker is given parts at most; and the partitions of the log that all workers
-    read of what they have logged themselves, and of what others have.
+    """How often a painter is given parts at most; and the partitions of the log that all painters
+    read of what is logged on their own machines, and of what others have.
 
     A log has some partitions in one chunk, which is read whole for each part that has any of them.
     """
@@ -59,18 +59,21 @@ class PaintShares(NamedTuple):
 
 
 @lru_cache(maxsize=512)
-def paint_shares(workers: int, size: int, together: int, at_once: int) -> PaintShares:
-    """Counts what workers read that paint parts of `size` partitions, each so many at once and the
-    nearest to it of those that are left, from logs with so many partitions together.
+def paint_shares(
+    solvers: int, painters: int, size: int, together: int, at_once: int
+) -> PaintShares:
+    """Counts what painters read, of whom the first ones have solved the domain.  They paint parts
+    of `size` partitions, each so many at once and the nearest to it of those that are left, from
+    logs with so many partitions together.
     """
-    owners = cut(layout(), (1,) * workers)
-    chunks = _chunks(owners, together)
+    owners = cut(layout(), (1,) * painters)
+    chunks = _chunks(cut(layout(), (1,) * solvers), together)
     waiting = [range(at, min(at + size, len(TURNED))) for at in range(0, len(TURNED), size)]
     turns, read = 0, [0, 0]
     while waiting:
         turns += 1
-        taken = min(at_once, -(-len(waiting) // workers))
-        for worker in range(workers):
+        taken = min(at_once, -(-len(waiting) // painters))
+        for worker in range(painters):
             for _ in range(min(taken, len(waiting))):
                 part = max(waiting, key=lambda some: owners[some.start : some.stop].count(worker))
                 waiting.remove(part)

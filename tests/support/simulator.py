@@ -78,7 +78,8 @@ def little_plan(chance: random.Random) -> BuildPlan:
         for table in tables
         for domain in (_with_levels(chance, table) if chance.random() < 0.4 else [table])
     )
-    policy = Policy(grain=1, ahead=chance.randint(1, 3), attempts=3, setbacks=4)
+    ahead, disks = chance.randint(1, 3), chance.random() < 0.5
+    policy = Policy(grain=1, ahead=ahead, attempts=3, setbacks=4, has_disks=disks)
     return BuildPlan(domains, (layout,), policy=policy)
 
 

@@ -48,6 +48,7 @@ from kingpair.coordinator.machine.events import (
     Written,
 )
 from kingpair.coordinator.machine.records import (
+    Assigned,
     Became,
     LogUncopied,
     PartWritten,
@@ -410,14 +411,26 @@ def without_a_win(driven: Driven) -> None:
     """Tell a build that the next pass found nothing."""
     for kind in (Win, Lose):
         for call, _ in driven.waiting(kind):
-            driven.tell(Computed(call, (0,) * 8, ()))
+            team = driven.build.runs[call.domain].team
+            assert team is not None
+            found = (0,) * len(team.shares[call.worker].partitions)
+            driven.tell(Computed(call, found, ()))
     driven.answer(Seal)
+
+
+def test_a_solved_domain_gets_a_larger_team_for_its_table() -> None:
+    """Four workers have a partition for each core; its size deserves six."""
+    driven = Driven(plan(domain(size=8, together=1), has_disks=True), *nodes(6))
+    driven.until(Win)
+    without_a_win(driven)
+    assert [len(each.shares) for each in of(Assigned, driven.heard)] == [4, 6]
+    assert {call.incarnation for call, _ in driven.until(Paint)} == {2}
+    assert of(SetBack, driven.heard) == []
 
 
 def until_painting(**changes: Any) -> Driven:
     driven = Driven(plan(domain(**changes)), *nodes(1))
-    for kind in (Create, Prepare, LoseAtOnce):
-        driven.answer(kind)
+    driven.until(Win)
     without_a_win(driven)
     return driven
 

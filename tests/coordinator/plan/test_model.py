@@ -265,7 +265,15 @@ def test_a_slow_disk_for_logs_is_waited_for_and_holds_copies_of_what_several_log
 
 @pytest.mark.parametrize(("workers", "size", "together"), [(2, 56, 4), (16, 7, 1), (462, 1, 1)])
 def test_painters_read_every_partition_of_the_log(workers: int, size: int, together: int) -> None:
-    shares = paint_shares(workers, size, together, at_once=2)
+    shares = paint_shares(workers, workers, size, together, at_once=2)
     assert shares.own + shares.others >= 462
     assert shares.turns * workers * size * 2 >= 462
     assert (shares.others == 0) == (workers == 462)
+
+
+def test_more_workers_make_the_table_of_seven_men_than_go_through_its_passes() -> None:
+    """A worker has a partition for each of its cores in a pass; more would only be waited for."""
+    on = [cluster(nodes, 32)._replace(disk=disk) for nodes, disk in ((16, 1e9), (64, 1e9), (64, 0))]
+    found = [predicted("KRBNvKQN", each) for each in on]
+    assert [(each.workers, each.painters) for each in found] == [(15, 15), (15, 58), (15, 15)]
+    assert found[1].solving == found[0].solving

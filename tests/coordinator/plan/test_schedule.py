@@ -108,16 +108,23 @@ def test_many_small_domains_have_some_of_the_cores_of_a_node_each() -> None:
 
 
 def test_shares_follow_the_cores_of_the_nodes() -> None:
-    strong = Node("strong", 4, 100)
+    strong = Node("strong", 2, 100)
     driven = Driven(plan(domain(size=6)), *nodes(2, cores=1), strong)
     (assigned,) = of(Assigned, driven.heard)
-    assert assigned.shares == (("strong", 6), ("node0", 1), ("node1", 1))
-    assert assigned.proportions == (4, 1, 1)
+    assert assigned.shares == (("strong", 4), ("node0", 2), ("node1", 2))
+    assert assigned.proportions == (2, 1, 1)
 
 
 def test_the_more_cores_a_node_has_the_fewer_nodes_pay() -> None:
-    for cores, workers in ((1, 8), (2, 8), (4, 4), (8, 2), (16, 1)):
-        driven = Driven(plan(domain(size=8)), *nodes(8, cores=cores))
+    for cores, workers in ((1, 4), (2, 4), (4, 2), (8, 1)):
+        driven = Driven(plan(domain(size=4)), *nodes(8, cores=cores))
+        (assigned,) = of(Assigned, driven.heard)
+        assert len(assigned.shares) == workers
+
+
+def test_a_domain_is_solved_by_no_more_workers_than_have_a_partition_for_each_core() -> None:
+    for cores, workers in ((1, 8), (2, 4), (3, 3), (4, 2), (8, 1)):
+        driven = Driven(plan(domain(size=80)), *nodes(8, cores=cores))
         (assigned,) = of(Assigned, driven.heard)
         assert len(assigned.shares) == workers
 
