@@ -265,7 +265,7 @@ class Worker(TableWorker):
         logs = self._logs.histories(written, np.concatenate(pairs))
         painter = Painter(self._whole, logs, self._threads, self._packing, pairs, self.key.metric)
         names = {number: self._folder.part_name(number, self.incarnation) for number, _ in parts}
-        return write_parts(self._store.store, names, painter, self._identity, self._keeps_parts)
+        return write_parts(self._folder, names, painter, self._identity, self._keeps_parts)
 
     def _end_analysis(self) -> None:
         self._put_away()

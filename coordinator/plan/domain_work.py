@@ -5,10 +5,12 @@
     passes     steps on all partitions, barriers, what others found; the log goes to the store, or
                to the node's own disk, and if several workers write it as a copy to another's
     painting   all painters paint parts of the table, as many at once as they have cores; the log is
-               read from the store, or from their own disks and over the network from others'
+               read from the store, or from their own disks and over the network from others';
+               parts go to the store, and if they stay to the own disk, too
     joining    one worker reads the parts of the others and writes the table; of a table that stays
                in parts it reads the notes and writes the trailer
-    proof      all painters prove parts of the table, and read it and the smaller tables for that
+    proof      all painters prove parts of the table, and read it and the smaller tables for that;
+               if parts are on the disks of machines, they are copied from there
 
 The painters are the workers of the passes, or more of them: then a new team begins.  A worker alone
 reads from its own memory what it has written, if that fits; several read it from the store.
@@ -38,6 +40,7 @@ STEPS = 2  # of a pass, in each of which all workers are asked and waited for
 TABLE_DENSITY = 0.093  # bytes a value, the mean of the pawnless tables of five men (conversion)
 STREAM = 3.5e-11  # seconds of a core for a byte of a set that is read from a disk or written
 AGAIN = 4e-7  # seconds of a core for a unit found that is read again from the log, into a window
+IN_A_BATCH = 2  # columns, both of which are read with one
 BLOCK = 1 << 16  # rows of a table that have a digest
 NOTED, TRAILER = 59, 72  # bytes for a block in the note of its part, and in the table's trailer
 TRAILED = 8e-7  # seconds to read what is noted of a block and write it to the trailer
@@ -110,7 +113,7 @@ class DomainWork(NamedTuple):
         smaller, c = smaller_slots(self.material), self.constants
         opened = winners * self.slots * c.opening * self.busy
         seconds = max(self.share.held) * smaller * c.exit / self.cluster.cores + opened
-        return Part("opening", seconds, sum(self.share.held) * smaller * TABLE_DENSITY)
+        return Part("opening", seconds, sum(self.share.held) * smaller * IN_A_BATCH * TABLE_DENSITY)
 
     def moving(self, mode: SetsMode, a_set: int) -> float:
         """The seconds in which a pass reads and writes the sets that lie in files: each worker its
@@ -172,7 +175,8 @@ class DomainWork(NamedTuple):
         begun = TEAM_BEGUN if self.painters > self.workers else 0.0
         if not self.cluster.disk:
             return Part("painting", begun + seconds, own + others + self.table)
-        given, kept = (own + others) / self.workers, 2 * others / self.painters
+        kept = (2 * others + (self.table if self.stays_in_parts else 0.0)) / self.painters
+        given = (own + others) / self.workers
         disk, network = (given + kept) / self.cluster.disk, others / self.workers
         seconds = max(seconds, disk, network / self.cluster.network)
         return Part("painting", begun + seconds, self.table)
@@ -217,13 +221,23 @@ class DomainWork(NamedTuple):
             seconds = self.slots * self.constants.proof / self.cluster.cores
             return Part("proof", seconds, 2 * self._read_again(self.table))
         parts = proof_part_count(WALKS, self.painters)
-        pairs, around, total = proof_shares(parts // WALKS)
+        pairs, around, read = proof_shares(parts // WALKS)
         rounds = -(-pairs // self.cluster.cores) + -(-around // self.cluster.cores)
         turns = -(-parts // self.painters)
-        read = self.table * total / (2 * len(TURNED)) + smaller_slots(self.material) * TABLE_DENSITY
-        opened = self.blocks * TRAILER_OPENED
-        read += self.painters * self.blocks * TRAILER
-        return Part("proof", turns * rounds * units + opened, read)
+        seconds = turns * rounds * units + self.blocks * TRAILER_OPENED
+        stored = min(parts, self.painters) * self.blocks * TRAILER
+        stored += read * smaller_slots(self.material) * IN_A_BATCH * TABLE_DENSITY / len(TURNED)
+        part = self.table / len(TURNED)
+        if self.stays_in_parts and self.cluster.disk:
+            others = min(turns * around, len(TURNED)) * (1 - 1 / self.painters)
+            return Part("proof", seconds + self._copied(others * part), stored)
+        return Part("proof", seconds, stored + read * part)
+
+    def _copied(self, size: float) -> float:
+        """The seconds in which a prover copies so much from the disks of others to its own, and
+        gives others as much.
+        """
+        return size * max(1 / COPYING, 1 / self.cluster.network, 2 / self.cluster.disk)
 
     def proof_memory(self, longest: int) -> int:
         """Bytes of a worker: the values of its partitions, and the captures that lead from them."""

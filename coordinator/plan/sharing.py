@@ -94,8 +94,8 @@ def _chunks(owners: Sequence[int], together: int) -> list[tuple[int, tuple[int, 
 
 
 class ProofShares(NamedTuple):
-    """The partitions of the largest part of a proof, those with the ones around it, and what all
-    parts together read: the ones around for the successors, their own to be checked.
+    """The partitions of the largest part of a proof, those with the ones around them, and what all
+    parts together read: the same of each.
     """
 
     own: int
@@ -109,7 +109,7 @@ def proof_shares(finer: int) -> ProofShares:
     parts = walk_parts(finer * WALKS)
     around = [len(part.around) for part in parts]
     most = max(len(part.pairs) for part in parts)
-    return ProofShares(most, max(around), sum(around) + 2 * len(TURNED))
+    return ProofShares(most, max(around), sum(around))
 
 
 def _read(shares: list[list[int]], side: Side) -> tuple[int, int]:

@@ -1,6 +1,7 @@
-"""Workers in this process, each on a machine with a directory of its own for pass logs."""
+"""Workers in this process, each on a machine with a directory of its own for logs and parts."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from kingpair.coordinator.execute.build import build
@@ -9,7 +10,7 @@ from kingpair.coordinator.execute.in_process import InProcess
 from kingpair.coordinator.execute.request import BuildRequest
 from kingpair.coordinator.journal.rows import Row
 from kingpair.coordinator.machine.events import Damaged, Event, NodeLeft
-from kingpair.coordinator.machine.records import PassCommitted
+from kingpair.coordinator.machine.records import PassCommitted, TablePublished
 from kingpair.coordinator.plan.build_spec import BuildSpec
 from kingpair.workers.number_types import STRONGER
 from kingpair.workers.passlog.keeper import LogKeeper
@@ -73,9 +74,11 @@ class BuildOnMachines:
         harms: Mapping[int, Harm],
         domain: str = "KQvKR.dtc",
         grain: int = 1,
+        in_parts: Harm | None = None,
     ) -> None:
+        """`in_parts` is done when the table is published, which is in parts then."""
         self._out, self._logs, self._harms = out, logs, dict(harms)
-        self._domain, self._grain = domain, grain
+        self._domain, self._grain, self._in_parts = domain, grain, in_parts
         self.depths: list[int] = []
         self.logs_in_store: set[str] = set()
         self._executors: list[SeparateMachines] = []
@@ -83,6 +86,8 @@ class BuildOnMachines:
     def run(self) -> "BuildOnMachines":
         spec, how = BuildSpec((DomainKey.parse(self._domain).table.material,)), self._grain
         request = BuildRequest(spec, self._out, threads=3, workers=3, grain=how, logs=self._logs)
+        if self._in_parts is not None:
+            request = replace(request, parts_from=1)
         build(request, self._listen, self._open)
         return self
 
@@ -97,6 +102,9 @@ class BuildOnMachines:
     def _listen(self, row: Row) -> None:
         done = row.record
         self.logs_in_store.update(path.name for path in self._out.rglob("*.log"))
+        is_published = isinstance(done, TablePublished) and done.domain == self._domain
+        if is_published and self._in_parts is not None:
+            self._in_parts(self.executor)
         if not isinstance(done, PassCommitted) or (done.domain, done.winner) != (
             self._domain,
             STRONGER,

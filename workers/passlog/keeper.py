@@ -1,4 +1,5 @@
 """The pass logs on the disk of one machine: those of its own workers, and copies of others.
+Parts of tables lie there, too, and are read by range as logs are.
 
     a log     and each of its copies is a file of one name, in a directory of every machine
     a copy    has the bytes of the log up to some commit; readers need not know which is which

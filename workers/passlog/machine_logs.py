@@ -1,4 +1,5 @@
 """The pass logs of the machines of a build: each on a disk of its own, with a copy on another.
+The parts of a table lie there, too.
 
     written    to this machine's directory, and at every commit the bytes since the last one go to
                the next machine in a ring.  The commit is durable when both have synced it
@@ -17,6 +18,10 @@ The log of a worker that has a domain to itself, with all sets in memory, is not
 to begin such a domain again takes minutes, and two writes of each log would slow down every one.
 Other levels read the logs of a level of pawns, so these are copied once the level is solved.
 
+A part of a table that stays in parts lies on the disk of the machine that painted it, beside the
+store.  A machine that proves the table copies the parts that it needs from those that have them,
+once, and has them for others then.  The store has each part, too, so none is lost with a machine.
+
 A machine that does not take a copy is skipped, and the next one in the ring gets the log from its
 beginning.  If no other machine takes it, the log is on one disk, and each commit says so.
 
@@ -28,6 +33,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
+from shutil import copyfile
 from tempfile import mkstemp
 from typing import TypeVar
 
@@ -94,6 +100,42 @@ class MachineLogs:
         sources = [holder for holder, size in zip(every, found, strict=True) if size == whole]
         if whole and len(sources) == 1:
             _copy_on(name, sources[0], [each for each in every if each != sources[0]], whole)
+
+    def keep(self, name: str, path: Path) -> None:
+        """Keeps a copy of a file on this machine if there are others that may need it."""
+        if not self._named:
+            return
+        place = self.own.path(name)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        fd, draft = mkstemp(prefix=".copy.", dir=place.parent)
+        os.close(fd)
+        copyfile(path, draft)
+        os.replace(draft, place)
+
+    def fetched(self, name: str) -> Path | None:
+        """The path of a file that never changes, which another machine may have; None if none has
+        it.
+        """
+        path = self.own.path(name)
+        for holder in () if path.exists() else self._holders(name):
+            with suppress(OSError):
+                self._copy_here(name, holder)
+                break
+        return path if path.exists() else None
+
+    def _copy_here(self, name: str, holder: LogHolder) -> None:
+        """Copies a whole file; it has its name when all of it is here."""
+        path = self.own.path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fd, draft = mkstemp(prefix=".copy.", dir=path.parent)
+        try:
+            with open(fd, "wb") as file:
+                while data := holder.read(name, file.tell(), file.tell() + PIECE):
+                    file.write(data)
+            os.replace(draft, path)
+        except OSError:
+            os.unlink(draft)
+            raise
 
     def names(self, folder: str) -> list[str]:
         return self.own.names(folder)

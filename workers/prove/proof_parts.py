@@ -13,16 +13,20 @@ tables are never added.
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from kingpair.workers.index.walk_parts import walk_parts
+from kingpair.workers.number_types import SIDES
 from kingpair.workers.prove.conclusion import conclude
 from kingpair.workers.prove.smaller_tables import FindTable, smaller_tables
 from kingpair.workers.prove.verdict import Verdict
 from kingpair.workers.prove.verify import begun
 from kingpair.workers.prove.verify_blocks import BlockVerification
+from kingpair.workers.prove.verify_structures import StructureVerification
 from kingpair.workers.sets.threads import Threads
 from kingpair.workers.table.format import Table
+from kingpair.workers.table.seal import DIGITS
 
 
 class PartialProof:
@@ -39,11 +43,22 @@ class PartialProof:
 
     def findings(self, part: int, parts: int) -> str:
         """Proves a part.  Raises DamagedTable if bytes of the file are damaged."""
-        self._table.check(part, parts)
+        self._table.check(self._pieces(part, parts))
         self._verification.begin_recount()
         self._verification.verify_part(part, parts)
         found = [side.as_json() for side in self._verification.sides]
         return json.dumps({"digest": self._table.digest, "part": part, "found": found})
+
+    def _pieces(self, part: int, parts: int) -> Iterable[int]:
+        """The pieces of the file that a part checks: each is one that the part reads anyway, and is
+        checked by a part with either side to move.
+        """
+        table, count = self._table, len(self._table.batch_digests) // DIGITS
+        if isinstance(self._verification, StructureVerification):
+            return range(count * part // parts, count * (part + 1) // parts)
+        mover, pairs, _ = walk_parts(parts)[part]
+        own = table.pieces_of(pair for pair in pairs if pair % len(SIDES) == mover)
+        return own if part else [0, *own]
 
     def conclude(self, findings: Sequence[str]) -> Verdict:
         """Gives the verdict that follows from the findings of all parts."""

@@ -1,7 +1,7 @@
 """Reads the blocks of a table's columns, and checks each against its digest."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +34,16 @@ class BlockReader(RowReader):
     @abstractmethod
     def batch_digests(self) -> str:
         """The digests of the file's header and of each batch, as digits."""
+
+    @property
+    def blocks_of_batch(self) -> int:
+        return self._columns[self.stored[0]].blocks_of_batch
+
+    def pieces_of(self, runs: Iterable[int]) -> list[int]:
+        """The pieces of the file (seal.py) that have any rows of some runs."""
+        rows, together = self.index.slots, BLOCK * self.blocks_of_batch
+        batches = (range(run * rows // together, -(-(run + 1) * rows // together)) for run in runs)
+        return sorted({1 + batch for some in batches for batch in some})
 
     @abstractmethod
     def require_whole(self) -> None:

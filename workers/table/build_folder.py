@@ -11,6 +11,8 @@ a level with `levelNUMBER.FIRST-STOP.`: a level that is divided in another way h
 The logs may lie on disks of the machines that solve the table instead, each with a copy on another
 one (`local_logs`, passlog/machine_logs.py): then no byte of them goes through the store.  They are
 cleared when the table is published and proved, those of a level when no other level reads them.
+Such machines also have the parts that they painted of a table that stays in parts, as
+NUMBER.CONTENTS (parts_file.py), and others copy them from there to prove the table.
 
 Names carry the incarnation of the workers that write.  So a worker that was replaced but still
 runs overwrites nothing of its replacement.
@@ -21,6 +23,7 @@ import re
 from collections.abc import Collection, Iterator
 from contextlib import closing, suppress
 from functools import partial
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from kingpair.workers.index.slices import LevelSlice
@@ -77,6 +80,15 @@ class BuildFolder(NamedTuple):
 
     def note_name(self, part: str) -> str:
         return f"{part}.json"
+
+    def near_name(self, part: str) -> str:
+        """The name that machines know a part of the table by, given its name in the store."""
+        return f"{self.name}/{PurePosixPath(part).name}"
+
+    def fetched_part(self, part: str) -> Path:
+        """A path at which a part of the table can be read: a machine's copy, or the store's."""
+        near = None if self.local_logs is None else self.local_logs.fetched(self.near_name(part))
+        return self.store.fetch(part) if near is None else near
 
     def noted_parts(self) -> list[tuple[int, int]]:
         """The number and incarnation of each part that has a note."""

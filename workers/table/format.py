@@ -79,6 +79,7 @@ The same with nothing but pyarrow, where the tables are:
 """
 
 import json
+from collections.abc import Iterable
 from copy import copy
 from pathlib import Path
 from threading import Lock
@@ -262,15 +263,15 @@ class Table(BlockReader):
             return bytes(self._file.read_at(stop - start, start))
         return self._direct.file.read_range(start, stop)
 
-    def check(self, part: int = 0, parts: int = 1) -> None:
-        """Raises DamagedTable unless every byte of the file agrees with its digest; reads one of so
-        many parts of the file.
+    def check(self, pieces: Iterable[int] | None = None) -> None:
+        """Raises DamagedTable unless every byte of the file agrees with its digest, or of some of
+        its pieces (seal.py).
         """
         footer = self._footer
         if contents_digest(self._identity, footer.counts, footer.blocks) != footer.digest:
             raise self._damaged_footer()
         try:
-            damaged = first_damaged(self._file, footer.pieces, part, parts)
+            damaged = first_damaged(self._file, footer.pieces, pieces)
         except DamagedTable:
             raise
         except UNREADABLE as error:
@@ -282,7 +283,7 @@ class Table(BlockReader):
 
     def _find_damage(self, batch: int) -> None:
         """Raises DamagedTable for the damaged block of a batch, or for the batch if no block is."""
-        together = self._columns[self.stored[0]].blocks_of_batch
+        together = self.blocks_of_batch
         first, last = batch * together, min((batch + 1) * together, self.blocks) - 1
         for column in self.stored:
             self.blocks_from(first, last + 1, column)

@@ -30,6 +30,7 @@ import numpy as np
 from kingpair.workers.errors import DamagedLog
 from kingpair.workers.sets.domain import Domain
 from kingpair.workers.store.filesystem import Store
+from kingpair.workers.table.build_folder import BuildFolder
 from kingpair.workers.table.key import TableIdentity
 from kingpair.workers.table.painting import (
     Histories,
@@ -67,7 +68,7 @@ class PartNote(NamedTuple):
 
 
 def write_parts(
-    store: Store,
+    folder: BuildFolder,
     names: Mapping[int, str],
     painter: Painter,
     identity: TableIdentity,
@@ -78,21 +79,25 @@ def write_parts(
     """
     kept = None
     if are_kept and len(painter.partitions[0]) < painter.domain.index.partitions:
-        store.make_folder(kept := identity.key.parts_folder)
+        folder.store.make_folder(kept := identity.key.parts_folder)
     painted = enumerate(painter.parts(identity))
     return [
-        _PartWriter(store, name, number, kept).write(painter, place, blocks, identity)
+        _PartWriter(folder, name, number, kept).write(painter, place, blocks, identity)
         for (number, name), (place, blocks) in zip(names.items(), painted, strict=True)
     ]
 
 
 class _PartWriter(NamedTuple):
-    """Writes a part and its note; `folder` is that of the parts if it stays one."""
+    """Writes a part and its note; `parts_folder` is that of the parts if it stays one."""
 
-    store: Store
+    folder: BuildFolder
     name: str
     number: int
-    folder: str | None
+    parts_folder: str | None
+
+    @property
+    def store(self) -> Store:
+        return self.folder.store
 
     def write(
         self,
@@ -120,11 +125,15 @@ class _PartWriter(NamedTuple):
 
     def _publish(self, header: bytes, blocks: WrittenBlocks) -> str | None:
         """Publishes the part; returns its name among the parts of the table if it stays one."""
-        if self.folder is None:
+        if self.parts_folder is None:
             self.store.publish(self.name)
             return None
         contents = digest_of("".join([digest_of(header), *blocks.batch_digests]).encode())
-        kept = f"{self.folder}/{self.number:03}.{contents}"
+        kept = f"{self.parts_folder}/{self.number:03}.{contents}"
+        if self.folder.local_logs is not None:
+            self.folder.local_logs.keep(
+                self.folder.near_name(kept), self.store.local_path(self.name)
+            )
         self.store.rename(self.name, kept)
         return kept
 

@@ -14,7 +14,8 @@ another one of its name: a table that is built again has other names where it ha
 The manifest is published after its parts.  A part that no manifest names belongs to no table.
 
 A directory's parts are opened with the table, so one that is removed can still be read.  Those of
-an object store are copied to this machine one by one, when something is first read from each.
+an object store, or on disks of the machines of a build, are copied to this machine one by one, when
+something is first read from each.
 """
 
 import io
@@ -36,6 +37,7 @@ from kingpair.workers.table.seal import digest_of
 
 _WORD = b"kingpair.parts "
 _LONGEST_LINE = 1 << 20
+AGAIN = "build the table again"
 Fetch = Callable[[str], Path]
 """Gives the path at which a file of the table's directory can be read."""
 
@@ -73,6 +75,15 @@ def listed_parts(store: Store, key: TableKey) -> list[ListedPart]:
             return _parsed(file)[0] if is_manifest(file) else []
     except (OSError, ValueError, pa.ArrowException):
         return []
+
+
+def require_parts(store: Store, key: TableKey) -> None:
+    """Raises DamagedTable unless the store has each part of a table, in the size that is listed."""
+    for name, size in listed_parts(store, key):
+        there = store.open_input(name).size() if store.has(name) else None
+        if there != size:
+            said = "is missing" if there is None else f"has {there} bytes and not {size}"
+            raise DamagedTable(f"{store}/{key.file_name}: its part {name} {said}; {AGAIN}")
 
 
 def remove_table_file(store: Store, key: TableKey) -> None:
@@ -218,7 +229,7 @@ class _OpenPart:
 
     def _damaged(self, problem: str) -> DamagedTable:
         part = self._part.name
-        return DamagedTable(f"{self._table}: its part {part} {problem}; build the table again")
+        return DamagedTable(f"{self._table}: its part {part} {problem}; {AGAIN}")
 
     def close(self) -> None:
         if self.opened is not None:

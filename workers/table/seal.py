@@ -11,8 +11,7 @@ Cost: opening a table reads the trailer, checking it reads all of the file.
 """
 
 import struct
-from collections.abc import Mapping
-from itertools import pairwise
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -126,15 +125,13 @@ def read_trailer(file: Any) -> Trailer:
     return Trailer(at, file.read_at(size - at, at))
 
 
-def first_damaged(file: Any, digests: str, part: int = 0, parts: int = 1) -> int | None:
+def first_damaged(file: Any, digests: str, pieces: Iterable[int] | None = None) -> int | None:
     """The first piece that disagrees with its digest: 0 the header, n the n-th batch, or None.
-    Reads part number `part` of so many consecutive `parts` of the pieces.
+    Reads all pieces, or some.
     """
     bounds = read_trailer(file).pieces()
-    count = len(bounds) - 1
-    first, last = count * part // parts, count * (part + 1) // parts
-    pieces = pairwise(bounds[first : last + 1].tolist())
-    for number, (start, stop) in enumerate(pieces, first):
+    for number in range(len(bounds) - 1) if pieces is None else pieces:
+        start, stop = bounds[number : number + 2].tolist()
         stated = digests[number * DIGITS : (number + 1) * DIGITS]
         # Not from the file's position: other threads may read the same open file.
         if digest_of(file.read_at(stop - start, start)) != stated:

@@ -21,7 +21,7 @@ from kingpair.workers.table.build_folder import BuildFolder, SmallerDigests
 from kingpair.workers.table.directory import build_command
 from kingpair.workers.table.format import Table
 from kingpair.workers.table.key import TableKey
-from kingpair.workers.table.parts_file import remove_table_file
+from kingpair.workers.table.parts_file import Fetch, remove_table_file
 
 OPEN_MOST = 24
 
@@ -39,6 +39,7 @@ class TableStore:
         self.logs = logs
         self._open: dict[TableKey, Table] = {}  # the one that was asked for last is last
         self._digests: dict[TableKey, str] = {}
+        self._distrusted: set[TableKey] = set()
         self._lock, self._open_most = Lock(), open_most
 
     def table(self, key: TableKey) -> Table:
@@ -54,12 +55,23 @@ class TableStore:
     def _opened(self, key: TableKey) -> Table:
         path = self.store.fetch(key.file_name)
         # Not mapped: builds read nearly every block, and what is mapped counts as memory.
-        fetch = None if self.store.is_local else self.store.fetch
+        fetch: Fetch | None = None if self.store.is_local else self.store.fetch
+        if self.reads_copies(key):
+            fetch = self.build_folder(key).fetched_part
         table = Table(path, pa.OSFile(str(path)), fetch)
         table.require_whole()
         if self._digests.setdefault(key, table.digest) != table.digest:
             raise ForeignTable(f"{path}: was replaced while it was in use; begin again")
         return table
+
+    def reads_copies(self, key: TableKey) -> bool:
+        """Whether parts of the table may be read from disks of machines, and not from the store."""
+        return self.logs is not None and key not in self._distrusted
+
+    def distrust_copies(self, key: TableKey) -> None:
+        """Reads the table from the store alone from now on."""
+        self._distrusted.add(key)
+        self.forget(key)
 
     def _digest(self, key: TableKey) -> str:
         return self._digests.get(key) or self.table(key).digest

@@ -1,5 +1,6 @@
-"""Facts about pass logs on the disks of several machines: each has a copy on another one, so that
-no machine alone can lose a pass, and the bytes are the same whatever is lost.
+"""Facts about pass logs and parts of tables on disks of machines: each log has a copy on another
+one and each part is in the store, so that no machine alone can lose any, and the bytes are the same
+whatever is lost.
 """
 
 from collections import Counter
@@ -12,6 +13,9 @@ from building import finished
 from separate_machines import BuildOnMachines, SeparateMachines
 
 from kingpair.workers.passlog.log import LogFile
+from kingpair.workers.table.format import Table
+from kingpair.workers.table.key import TableKey
+from kingpair.workers.table.proof_note import read_proof_note
 
 
 class Abandoned(Exception):
@@ -49,20 +53,8 @@ def test_a_pass_that_is_committed_is_on_two_machines_and_not_in_the_store(
     assert built(out) == finished(tables)
 
 
-def test_a_machine_that_is_lost_with_its_disk_costs_no_committed_pass(
-    tables: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    done = BuildOnMachines(
-        out, tmp_path / "logs", {10: lambda machines: machines.lose("node1")}
-    ).run()
-    assert done.executor.damages == []
-    assert done.depths == sorted(set(done.depths))
-    assert built(out) == finished(tables)
-
-
 def test_after_a_loss_every_log_is_on_two_machines_again(tables: Path, tmp_path: Path) -> None:
-    """So a second machine may be lost as well, when the build has gone on."""
+    """No committed pass is lost, and a second machine may be lost when the build has gone on."""
     out = tmp_path / "out"
     harms = {
         8: lambda machines: machines.lose("node1"),
@@ -120,6 +112,31 @@ def test_a_driver_whose_machines_are_all_new_begins_the_material_again(
     done = BuildOnMachines(out, tmp_path / "others", {}).run()
     assert min(done.depths) == 0
     assert built(out) == finished(tables)
+
+
+# Parts of a table
+
+
+def test_a_machine_that_is_lost_with_parts_that_it_painted_does_not_stop_the_proof(
+    tmp_path: Path,
+) -> None:
+    """The proof reads its parts from the store, and the others from the machines."""
+    out, logs, key = tmp_path / "out", tmp_path / "logs", TableKey.parse("KQQQvK.dtc")
+    painted: list[set[str]] = []
+
+    def lose(executor: SeparateMachines) -> None:
+        for keeper in executor.machines.values():
+            copies = keeper.directory.glob(f"{key.build_folder}/*")
+            painted.append({path.name for path in copies if path.suffix != ".log"})
+        executor.lose("node1")
+
+    done = BuildOnMachines(out, logs, {}, str(key), grain=1 << 20, in_parts=lose).run()
+    parts = {path.name for path in (out / key.parts_folder).iterdir()}
+    assert all(painted)
+    assert sorted(name for names in painted for name in names) == sorted(parts)
+    assert done.executor.damages == []
+    assert read_proof_note(Table(out / key.file_name)) is not None
+    assert list(logs.glob("node*/.K*/*")) == []
 
 
 # Tables with pawns: levels read the logs of those below
