@@ -4,10 +4,13 @@
     events    build | seq | time | kind | body | check
     records   id | build | seq | time | kind | body    what was settled: commits, states, workers
 
-An event and its records are one transaction.  `check` is a CRC over the event and the check before
-it, so a row that is altered or missing is noticed.  Events with records are synced to disk before
-`append` returns: they commit something, or hand out an incarnation.  The others are merely written:
-a power failure loses at most the last steps of passes, a crash of the process loses nothing.
+An event and its records are one transaction.  An event that leads to no command changes nothing
+outside this process, such as the answer of one worker while others are waited for.  It is entered
+with the next one that does, so a step of many workers is one transaction.  `check` is a CRC over
+the event and the check before it, so a row that is altered or missing is noticed.  Events with
+records are synced to disk before `append` returns: they commit something, or hand out an
+incarnation.  The others are merely written: a power failure loses at most the last steps of passes,
+a crash of the process at most events that led to nothing.
 
 State, history and progress are folds: `replay` folds the events of a build into its state, the
 records are its history.  Of a build in one process, whose pass logs say how far it came, records
@@ -29,6 +32,7 @@ from zlib import crc32
 from pydantic import TypeAdapter, ValidationError
 
 from kingpair.coordinator.journal.rows import JournalEntry, Row, Submission
+from kingpair.coordinator.journal.schema import SCHEMA
 from kingpair.coordinator.machine.commands import Command
 from kingpair.coordinator.machine.events import Event
 from kingpair.coordinator.machine.records import Record
@@ -38,27 +42,6 @@ from kingpair.workers.errors import CannotBuild
 
 VERSION = 2
 _WAIT_SECONDS = 5.0  # for another program that holds the database for a moment
-
-_SCHEMA = """
-create table builds (
-    name text primary key, key text not null unique, request text not null, time real not null
-) strict;
-create table events (
-    build text not null references builds, seq integer not null, time real not null,
-    kind text not null, body text not null, "check" integer not null, primary key (build, seq)
-) strict, without rowid;
-create table records (
-    id integer primary key, build text not null, seq integer not null, time real not null,
-    kind text not null, body text not null
-) strict;
-create index records_of_builds on records (build, id);
-"""
-_APPEND_ONLY = "".join(
-    f"create trigger {table}_{verb} before {verb} on {table} begin "
-    "select raise(abort, 'the journal is only appended to'); end;\n"
-    for table in ("builds", "events", "records")
-    for verb in ("update", "delete")
-)
 
 
 class JournalHeld(CannotBuild):
@@ -76,6 +59,7 @@ class Journal:
         self.path, self._clock = path, clock
         self._lock = RLock()
         self._last: dict[str, tuple[int, int]] = {}  # seq and check of each build's last event
+        self._waiting: dict[str, list[Event]] = {}  # events to be entered with a build's next one
         self._held = _hold(path)
         self._syncs: bool | None = None  # what the database was last told, if it was
         try:
@@ -108,16 +92,28 @@ class Journal:
             return Submission(*row)
 
     def append(self, build: str, event: Event, records: Sequence[Record] = ()) -> int:
-        """Appends an event and its records; returns the number of the event."""
-        kind, body = _written(event, _EVENTS)
+        """Appends the events that wait, an event and its records; returns the event's number."""
         with self._lock, self._transaction(bool(records)) as database:
-            seq, before = self._end(build)
-            check, now = _check(before, kind, body), self._clock()
-            row = (build, seq + 1, now, kind, body, check)
-            database.execute("insert into events values (?, ?, ?, ?, ?, ?)", row)
-            _enter(database, build, seq + 1, now, records)
-        self._last[build] = seq + 1, check
-        return seq + 1
+            seq, check = self._end(build)
+            rows, now = list[tuple[object, ...]](), self._clock()
+            for each in (*self._waiting.get(build, ()), event):
+                kind, body = _written(each, _EVENTS)
+                seq, check = seq + 1, _check(check, kind, body)
+                rows.append((build, seq, now, kind, body, check))
+            database.executemany("insert into events values (?, ?, ?, ?, ?, ?)", rows)
+            _enter(database, build, seq, now, records)
+        self._last[build] = seq, check
+        self._waiting.pop(build, None)
+        return seq
+
+    def defer(self, build: str, event: Event) -> None:
+        """Has an event wait for the next one of its build."""
+        with self._lock:
+            self._waiting.setdefault(build, []).append(event)
+
+    def _enter_waiting(self, build: str) -> None:
+        if waiting := self._waiting.get(build):
+            self.append(build, waiting.pop())
 
     def note(self, build: str, records: Sequence[Record], synced: bool) -> None:
         """Appends records of a build whose events are not kept."""
@@ -181,7 +177,7 @@ class Journal:
             if version == 0:
                 if database.execute("select 1 from sqlite_schema").fetchone():
                     raise self._damaged("it is another program's database")
-                script = _SCHEMA + _APPEND_ONLY + f"pragma user_version = {VERSION};"
+                script = SCHEMA + f"pragma user_version = {VERSION};"
                 database.executescript(f"begin immediate; {script} commit;")
             elif version != VERSION:
                 raise self._damaged(f"version {version}, this program reads {VERSION}")
@@ -210,6 +206,7 @@ class Journal:
 
     def _event_rows(self, build: str) -> list[Any]:
         query = 'select seq, kind, body, "check" from events where build = ? order by seq'
+        self._enter_waiting(build)
         with told(self.path), self._lock:
             return self._database.execute(query, (build,)).fetchall()
 
@@ -234,10 +231,13 @@ class Journal:
 
 
 def advance(journal: Journal, build: BuildJob, event: Event) -> tuple[BuildJob, list[Command]]:
-    """Takes one step, and enters it into the journal before its commands are returned."""
+    """Takes one step, and enters it into the journal before its commands are returned, if any."""
     after, to_do = step(build, event)
-    records = [command for command in to_do if isinstance(command, Record)]
-    journal.append(build.name, event, records)
+    if to_do:
+        records = [command for command in to_do if isinstance(command, Record)]
+        journal.append(build.name, event, records)
+    else:
+        journal.defer(build.name, event)
     return after, to_do
 
 
