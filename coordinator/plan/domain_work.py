@@ -25,7 +25,12 @@ from kingpair.coordinator.plan.cluster import Cluster, Constants
 from kingpair.coordinator.plan.domains import proof_part_count
 from kingpair.coordinator.plan.estimate import TABLE_BYTES_PER_VALUE
 from kingpair.coordinator.plan.pass_statistics import PassShares, occupied, stream_bytes
-from kingpair.coordinator.plan.sharing import Sharing, paint_shares, proof_shares
+from kingpair.coordinator.plan.sharing import (
+    Sharing,
+    paint_shares,
+    proof_copies,
+    proof_shares,
+)
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.index.king_pairs import TURNED
 from kingpair.workers.index.material_index import index_of
@@ -230,7 +235,7 @@ class DomainWork(NamedTuple):
         stored += read * smaller_slots(self.material) * IN_A_BATCH * TABLE_DENSITY / len(TURNED)
         part = self.table / len(TURNED)
         if self.stays_in_parts and self.cluster.disk:
-            others = min(turns * around, len(TURNED)) * (1 - 1 / self.painters)
+            others = proof_copies(parts // WALKS, self.painters) * (1 - 1 / self.painters)
             return Part("proof", seconds + self._copied(others * part), stored)
         return Part("proof", seconds, stored + read * part)
 

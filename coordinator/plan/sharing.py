@@ -112,6 +112,18 @@ def proof_shares(finer: int) -> ProofShares:
     return ProofShares(most, max(around), sum(around))
 
 
+@lru_cache
+def proof_copies(finer: int, provers: int) -> int:
+    """The partitions that the prover which reads most of them copies, if the provers take parts in
+    turn: each once, however many of its parts need it.
+    """
+    parts = walk_parts(finer * WALKS)
+    return max(
+        len({pair for part in parts[first::provers] for pair in part.around})
+        for first in range(min(provers, len(parts)))
+    )
+
+
 def _read(shares: list[list[int]], side: Side) -> tuple[int, int]:
     """The partitions that workers read along one side's moves: the most, and all together."""
     counts = [len(TURNED.around(share, side)) for share in shares]

@@ -18,7 +18,7 @@ from kingpair.coordinator.plan.pass_statistics import (
     placed,
     stream_bytes,
 )
-from kingpair.coordinator.plan.sharing import Sharing, paint_shares
+from kingpair.coordinator.plan.sharing import Sharing, paint_shares, proof_copies
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.game.metric import Metric
 from kingpair.workers.solve.sets_mode import SetsMode
@@ -269,6 +269,19 @@ def test_painters_read_every_partition_of_the_log(workers: int, size: int, toget
     assert shares.own + shares.others >= 462
     assert shares.turns * workers * size * 2 >= 462
     assert (shares.others == 0) == (workers == 462)
+
+
+@pytest.mark.parametrize(("provers", "most"), [(1, 462), (2, 348), (20, 58), (462, 58)])
+def test_a_prover_copies_each_partition_once(provers: int, most: int) -> None:
+    assert proof_copies(1, provers) == most
+
+
+def test_parts_on_the_disks_of_nodes_spare_the_store_in_the_proof() -> None:
+    there = cluster(64, 32)
+    shared, own = (predicted("KRBNvKQN", there._replace(disk=disk)) for disk in (0.0, 1e12))
+    stored = [{part.name: part.stored for part in found.parts} for found in (shared, own)]
+    assert stored[1]["proof"] < stored[0]["proof"] / 3
+    assert stored[1]["joining"] == stored[0]["joining"]
 
 
 def test_more_workers_make_the_table_of_seven_men_than_go_through_its_passes() -> None:
