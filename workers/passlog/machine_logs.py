@@ -31,7 +31,7 @@ Invariant: a committed pass of several workers is whole on two machines, if ther
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from shutil import copyfile
 from tempfile import mkstemp
@@ -105,12 +105,8 @@ class MachineLogs:
         """Keeps a copy of a file on this machine if there are others that may need it."""
         if not self._named:
             return
-        place = self.own.path(name)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        fd, draft = mkstemp(prefix=".copy.", dir=place.parent)
-        os.close(fd)
-        copyfile(path, draft)
-        os.replace(draft, place)
+        with _written_whole(self.own.path(name)) as draft:
+            copyfile(path, draft)
 
     def fetched(self, name: str) -> Path | None:
         """The path of a file that never changes, which another machine may have; None if none has
@@ -125,17 +121,9 @@ class MachineLogs:
 
     def _copy_here(self, name: str, holder: LogHolder) -> None:
         """Copies a whole file; it has its name when all of it is here."""
-        path = self.own.path(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        fd, draft = mkstemp(prefix=".copy.", dir=path.parent)
-        try:
-            with open(fd, "wb") as file:
-                while data := holder.read(name, file.tell(), file.tell() + PIECE):
-                    file.write(data)
-            os.replace(draft, path)
-        except OSError:
-            os.unlink(draft)
-            raise
+        with _written_whole(self.own.path(name)) as draft, draft.open("wb") as file:
+            while data := holder.read(name, file.tell(), file.tell() + PIECE):
+                file.write(data)
 
     def names(self, folder: str) -> list[str]:
         return self.own.names(folder)
@@ -261,6 +249,22 @@ class FarLog:
 
     def close(self) -> None:
         """Leaves the machines as they are."""
+
+
+@contextmanager
+def _written_whole(path: Path) -> Iterator[Path]:
+    """A draft of a file, which has the file's name at the end, or is removed.  Several workers of a
+    machine may write the same file at once.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fd, name = mkstemp(prefix=".copy.", dir=path.parent)
+    os.close(fd)
+    draft = Path(name)
+    try:
+        yield draft
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _identity(holder: LogHolder) -> str:
