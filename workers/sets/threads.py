@@ -42,7 +42,7 @@ class Threads:
         ended.
 
         Each thread takes one item after the other: to hand over every item would take longer than
-        many jobs.
+        many jobs.  The caller is one of them, so that one thread alone hands over nothing.
         """
         todo = list(items)
         places = iter(range(len(todo)))
@@ -58,8 +58,9 @@ class Threads:
                     failures[place] = error
                     _leave_no_more(places)
 
-        running = [self._pool.submit(work) for _ in range(min(self.count, len(todo)))]
+        running = [self._pool.submit(work) for _ in range(min(self.count, len(todo)) - 1)]
         try:
+            work()
             for each in running:
                 each.result()
         finally:

@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from threading import Barrier, Event
+from threading import Barrier, Event, get_ident
 
 import pytest
 
@@ -21,6 +21,11 @@ def test_as_many_jobs_run_at_once_as_there_are_threads() -> None:
     meet = Barrier(3)  # none of the first three ends before the others have begun
     with Threads(3) as threads:
         assert len(threads.map(lambda _: meet.wait(timeout=60), range(3))) == 3
+
+
+def test_the_caller_does_the_jobs_of_a_thread_that_is_alone() -> None:
+    with Threads(1) as threads:
+        assert set(threads.map(lambda _: get_ident(), range(3))) == {get_ident()}
 
 
 def test_the_failure_of_the_earliest_item_is_raised_and_no_more_items_are_begun() -> None:
