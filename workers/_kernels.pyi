@@ -388,6 +388,13 @@ def find_values(
     batch: bytearray, buffers: int, column: int, size: int, width: int, rows: Sequence[int], /
 ) -> list[int] | None: ...
 
+# The frames of a column in consecutive record batches, one behind the other.  The batches lie
+# between places of a file, and `data` are their bytes.  The column has so many bytes in each, and
+# in the last one.  None if a batch does not look as expected.
+def frames_of(
+    data: bytes, places: NDArray[np.int64], buffers: int, column: int, size: int, last: int, /
+) -> bytes | None: ...
+
 # ---- dense tables ----
 
 DENSE_VERSION: int

@@ -1,5 +1,7 @@
 // The binding of what finds values in blocks of tables.
 
+#include <cstring>
+
 #include "binding.hpp"
 #include "zstd.hpp"
 
@@ -43,8 +45,39 @@ nb::object find_values(nb::bytearray bytes, size_t buffers, size_t column, size_
     return values;
 }
 
+// The frames of a column in consecutive record batches, one behind the other, as zstd decodes them at once. The batches
+// lie between `places` of a file, and `data` are the bytes of all of them. The column has `size` bytes in each batch,
+// and `last` in the last one. None if a batch does not look like that. It keeps the GIL: to hand it over takes as long.
+nb::object frames_of(nb::bytes data, const Array<const int64_t, nb::ndim<1>>& places, size_t buffers, size_t column,
+                     size_t size, size_t last) {
+    require(places.size() > 1 && buffers <= data.size() && column < 2, "no such batches");
+    const size_t count = places.size() - 1;
+    const zstd::Bytes all{static_cast<const uint8_t*>(data.data()), data.size()};
+    std::vector<zstd::Bytes> frames(count);
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; ++i) {
+        const auto at = static_cast<uint64_t>(places(i) - places(0)),
+                   end = static_cast<uint64_t>(places(i + 1) - places(0));
+        if (at > end || end > all.size) return nb::none();
+        if (!frame_of({all.at + at, end - at}, buffers, column, i + 1 < count ? size : last, frames[i]))
+            return nb::none();
+        bytes += frames[i].size;
+    }
+    nb::object joined = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(bytes)));
+    if (!joined.is_valid()) throw nb::python_error();
+    char* out = PyBytes_AS_STRING(joined.ptr());
+    for (const zstd::Bytes& frame : frames) {
+        std::memcpy(out, frame.at, frame.size);
+        out += frame.size;
+    }
+    return joined;
+}
+
 }  // namespace
 
-void bind_zstd(nb::module_& m) { m.def("find_values", find_values); }
+void bind_zstd(nb::module_& m) {
+    m.def("find_values", find_values);
+    m.def("frames_of", frames_of);
+}
 
 }  // namespace kingpair

@@ -27,8 +27,6 @@ from kingpair.workers.table.seal import buffers_of
 from kingpair.workers.table.value import Values
 
 _HEAD = struct.Struct("<4xi")  # the marker, the length of the metadata
-_BUFFER = struct.Struct("<qq")  # the offset and the length
-_SIZE = struct.Struct("<q")
 
 
 class BatchReader:
@@ -52,19 +50,14 @@ class BatchReader:
         """
         # zstd decodes frames that follow each other at once. A call has costs of its own, as it
         # asks what processor this is, which takes longer than all else on a virtual machine.
-        start, stop = self._place(batches.start)[0], self._place(batches.stop - 1)[1]
-        data = memoryview(self.file.read_range(start, stop))
-        size = ((len(batches) - 1) * rows + last) * dtype.itemsize
+        places, width = self._pieces[batches.start + 1 : batches.stop + 2], dtype.itemsize
+        data = self.file.read_range(*places[[0, -1]].tolist())
+        size = ((len(batches) - 1) * rows + last) * width
         try:
-            frames = [
-                self._frame(
-                    data[begin - start : end - start],
-                    field,
-                    (last if batch == batches.stop - 1 else rows) * dtype.itemsize,
-                )
-                for batch, (begin, end) in zip(batches, map(self._place, batches), strict=True)
-            ]
-            code = frames[0] if len(frames) == 1 else b"".join(frames)
+            buffers = self._place_of_buffers(memoryview(data))
+            code = _kernels.frames_of(data, places, buffers, field, rows * width, last * width)
+            if code is None:
+                return None
             return np.frombuffer(self._codec.decompress(code, size), dtype)
         except (struct.error, OSError, ValueError):
             return None
@@ -80,16 +73,6 @@ class BatchReader:
         except (struct.error, ValueError):
             return None
         return _kernels.find_values(data, buffers, field, size, width, rows)
-
-    def _frame(self, batch: memoryview, field: int, size: int) -> memoryview:
-        """The compressed values of a column; ValueError if they are not stated to be that large."""
-        (metadata,) = _HEAD.unpack_from(batch)
-        entry = self._place_of_buffers(batch) + _BUFFER.size * (2 * field + 1)
-        offset, length = _BUFFER.unpack_from(batch, entry)
-        start = _HEAD.size + metadata + offset
-        if _SIZE.unpack_from(batch, start) != (size,):
-            raise ValueError("another number of values")
-        return batch[start + _SIZE.size : start + length]
 
     def _place_of_buffers(self, batch: memoryview) -> int:
         """The place of the list of buffers, which is the same in all batches."""
