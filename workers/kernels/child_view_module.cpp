@@ -77,10 +77,12 @@ class BoundView {
                         static_cast<size_t>(s[2]) < maps.shape(0),
                     "a view that reads beyond the child");
         }
+        for (size_t i = 0; i < maps.shape(0); ++i)
+            eights_.push_back(eights_of(maps.data() + i * maps.shape(1), maps.shape(1)));
         view_ = {
             rows.shape(0), seen.shape(0), seen.shape(1), maps.shape(1), child[0],
             child[1],      child[2],      rows.data(),   views.data(),  reinterpret_cast<const SeenPair*>(seen.data()),
-            maps.data()};
+            maps.data(),   eights_.data()};
     }
 
     // The positions that are lost, not won and won for the side to move. The column has the child's pairs from `first`
@@ -159,6 +161,7 @@ class BoundView {
     Views views_;
     Seen seen_;
     Maps maps_;
+    std::vector<Eights> eights_;
     ChildView view_{};
 };
 
