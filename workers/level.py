@@ -140,13 +140,15 @@ class LevelWorker(Worker):
         return self._by_square(super().lose(depth, inbound))
 
     def _by_square(self, found: StepResult) -> StepResult:
-        counts = np.bincount(self._squares, found.counts, minlength=64).astype(np.int64)
-        return StepResult(counts[np.unique(self._squares)].tolist(), found.frontiers)
+        squares, places = self._squares
+        counts = np.bincount(places, found.counts, minlength=len(squares)).astype(np.int64)
+        return StepResult(counts.tolist(), found.frontiers)
 
     @cached_property
-    def _squares(self) -> NDArray[np.int64]:
-        """The square of the stronger king in each partition of its own."""
-        return np.array([FIXED.squares[pair][0] for pair in self.domain.share.own])
+    def _squares(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+        """The squares of the stronger king, and the place of that of each partition of its own."""
+        squares = [FIXED.squares[pair][0] for pair in self.domain.share.own]
+        return np.unique(np.array(squares, np.int64), return_inverse=True)
 
     def _find(self, material: Material) -> Solved:
         # Bare kings are always drawn: they have no table, and none is read.

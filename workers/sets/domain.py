@@ -116,10 +116,9 @@ class Domain:
         return out
 
     def counted_of(
-        self, pairs: NDArray[np.int16], side: Side, scratch: _kernels.Scratch
+        self, pairs: NDArray[np.int16], side: Side, out: Words, scratch: _kernels.Scratch
     ) -> NDArray[np.uint64]:
-        """The slots of some partitions that hold a position: [partition][word]."""
-        out = recycled(len(pairs) * self.words, np.uint64)
+        """Writes the slots of some partitions that hold a position: [partition][word]."""
         _kernels.legal_of_all(self.kernel, pairs, side, out, scratch)
         by_pair = out.reshape(len(pairs), self.words)
         by_pair &= self.canonical.reshape(2, -1)[self.index.kings.halved[pairs].astype(np.intp)]

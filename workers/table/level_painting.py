@@ -36,6 +36,13 @@ class PaintedLevel(NamedTuple):
     legal: tuple[int, int]
 
 
+class _Canvas(NamedTuple):
+    """Memory for some partitions: their values, and the sets of their positions."""
+
+    values: Values
+    sets: Words
+
+
 class LevelPainter:
     """Paints the columns of some structures of a level, given by their places in it."""
 
@@ -68,8 +75,7 @@ class LevelPainter:
         chunks = self._domain.index.chunks()
         scratches = self._threads.scratches(self._domain)
         # New memory for each canvas would take longer than to paint it.
-        size = 2 * self._together * self._held
-        canvases = self._threads.pool(lambda: recycled(size, self._columns.dtype.type))
+        canvases = self._threads.pool(self._canvas)
 
         def job(chunk: Chunk) -> None:
             with scratches.lend() as scratch, canvases.lend() as canvas:
@@ -79,6 +85,10 @@ class LevelPainter:
         held = self._threads.map(self._fill, self._pieces())
         white, black = (column[:, : self._rows].reshape(-1) for column in self._columns)
         return PaintedLevel((white, black), (sum(w for w, _ in held), sum(b for _, b in held)))
+
+    def _canvas(self) -> _Canvas:
+        values = recycled(2 * self._together * self._held, self._columns.dtype.type)
+        return _Canvas(values, recycled(self._together * self._domain.words, np.uint64))
 
     def _pieces(self) -> list[slice]:
         """The structures in pieces that are worth a job."""
@@ -96,23 +106,24 @@ class LevelPainter:
         """The partitions that are painted together."""
         return max(1, _PAINTED_SLOTS // self._held)
 
-    def _paint_chunk(self, chunk: Chunk, canvas: Values, scratch: _kernels.Scratch) -> None:
+    def _paint_chunk(self, chunk: Chunk, canvas: _Canvas, scratch: _kernels.Scratch) -> None:
         kernel = self._domain.kernel
         painting = _kernels.Painting(kernel, chunk, layers_of(self._metric, self._logs, chunk))
         for at in range(0, len(chunk), self._together):
             pairs = chunk[at : at + self._together]
-            columns = canvas[: 2 * len(pairs) * self._held].reshape(2, -1)
+            columns = canvas.values[: 2 * len(pairs) * self._held].reshape(2, -1)
             counted = np.zeros((2, len(pairs)), np.int64)
             sound = painting.paint(kernel, at, self._domain.canonical, columns, counted, scratch)
             assert sound, "a layer that does not unpack"
-            self._copy(pairs, columns, scratch)
+            self._copy(pairs, columns, canvas.sets[: len(pairs) * self._domain.words], scratch)
 
-    def _copy(self, pairs: Chunk, canvas: Values, scratch: _kernels.Scratch) -> None:
+    def _copy(self, pairs: Chunk, columns: Values, sets: Words, scratch: _kernels.Scratch) -> None:
         """Moves painted partitions, and the masks of their positions, to their places."""
         copy = self._copy_points if self._are_points else self._copy_runs
         for side in (STRONGER, WEAKER):
-            painted = canvas[side].reshape(len(pairs), -1)
-            copy(side, int(pairs[0]), painted, self._domain.counted_of(pairs, side, scratch))
+            painted = columns[side].reshape(len(pairs), -1)
+            counted = self._domain.counted_of(pairs, side, sets, scratch)
+            copy(side, int(pairs[0]), painted, counted)
 
     def _copy_points(self, side: Side, first: int, painted: Values, sets: Words) -> None:
         start = self._chosen.start

@@ -13,6 +13,7 @@ from kingpair.workers.index.structures import Placings
 from kingpair.workers.index.table_index import TableIndex
 from kingpair.workers.number_types import Row, Side
 from kingpair.workers.sets.domain import Domain
+from kingpair.workers.sets.recycled import recycled
 
 SECTION_SLOTS = 64**3
 _STRUCTURES = {0: 64, 1: 1}  # of a section, by pieces
@@ -56,7 +57,8 @@ class PawnRows:
         domain = Domain(index.material, placings=Placings(index.structures, numbers))
         scratch = _kernels.Scratch(domain.kernel)
         pairs = np.arange(first.pair, last.pair + 1, dtype=np.int16)
-        words = domain.counted_of(pairs, side, scratch)
+        out = recycled(len(pairs) * domain.words, np.uint64)
+        words = domain.counted_of(pairs, side, out, scratch)
         bits = np.unpackbits(
             words.view(np.uint8), axis=1, bitorder="little", count=len(numbers) * index.slots
         )
