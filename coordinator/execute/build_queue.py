@@ -93,16 +93,9 @@ class QueueOptions:
     parts_from: int = PARTS_FROM
 
     def request(self, spec: BuildSpec) -> BuildRequest:
-        return BuildRequest(
-            spec,
-            self.out,
-            self.threads,
-            self.memory,
-            workers=self.workers,
-            scratch=self.scratch,
-            logs=self.logs,
-            parts_from=self.parts_from,
-        )
+        room = self.threads, self.memory
+        request = BuildRequest(spec, self.out, *room, workers=self.workers, scratch=self.scratch)
+        return replace(request, logs=self.logs, parts_from=self.parts_from)
 
 
 class RequestRefused(CannotBuild):
