@@ -382,11 +382,14 @@ class StructureVerifier:
 
 # ---- blocks of tables ----
 
-# The values at some rows of a column of a record batch, of which the metadata list the buffers from
-# a place on.  The column has so many bytes, one or two each value.  None if it is not read.
+# The values at some rows of each of some batches, whose places are as batch_reader.BatchPlace says.
+# None for a batch that is not read, that disagrees with its digest, or that the system has to read
+# from the disk, if `wait` is false.
 def find_values(
-    batch: bytearray, buffers: int, column: int, size: int, width: int, rows: Sequence[int], /
-) -> list[int] | None: ...
+    questions: Sequence[tuple[tuple[int, int, int, int, int, int, int, int], Sequence[int]]],
+    wait: bool,
+    /,
+) -> list[list[int] | None]: ...
 
 # The frames of a column in consecutive record batches, one behind the other.  The batches lie
 # between places of a file, and `data` are their bytes.  The column has so many bytes in each, and

@@ -15,6 +15,8 @@ import pytest
 from services import ROOT, client_of, command, got, running
 from starlette.testclient import TestClient
 
+from kingpair.workers.table.page_cache import FINDS
+
 pytestmark = pytest.mark.slow  # each starts a service
 
 LONGEST = "8/8/8/8/Q7/5k2/8/K3r3_w_-_-_0_1"
@@ -43,9 +45,9 @@ def test_requests_are_counted_by_route_and_status(client: TestClient) -> None:
 
 
 def test_a_block_is_decoded_once(client: TestClient) -> None:
-    # The first answer reads few blocks, the second all of its position.  A block is decoded when it
-    # is asked for again.
-    for _ in range(3):
+    # The first answers read few blocks, later ones all of their position.  A block is decoded when
+    # its values were found a few times.
+    for _ in range(2 * (FINDS + 1)):
         got(client, "/standard", fen=LONGEST)
     misses, hits = (metric(client, f"kingpair_cache_{each}") for each in ("misses", "hits"))
     got(client, "/standard", fen=LONGEST)

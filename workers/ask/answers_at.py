@@ -47,8 +47,9 @@ def answers_at(
             numbers.append(number)
         else:
             answers[number] = _answer_at(tablebase, place, metric, wait, pages)
-    for key, (rows, numbers) in asked.items():
-        values = tablebase.cache.values(key, rows, wait=wait)
+    wanted = {key: rows for key, (rows, _) in asked.items()}
+    found = tablebase.cache.values_of(wanted, wait=wait) if wanted else []
+    for (_, numbers), values in zip(asked.values(), found, strict=True):
         for number, value in zip(numbers, values, strict=True):
             answers[number] = answer_of(value)
     return answers

@@ -51,14 +51,12 @@ def value_by_moves(
     """The value of a position by the values after its legal moves; None if there are no moves, or
     if one of the values is not known.
     """
-    values = []
-    counts_plies = metric.counts_plies
-    for move, answer in zip(moves, after, strict=True):
-        if answer is None:
-            return None
-        converts = not counts_plies and is_conversion(position, move)
-        zeroes = counts_plies and is_zeroing(position, move)
-        values.append(value_by(metric, answer, converts, zeroes))
+    if None in after:
+        return None
+    matters = is_zeroing if metric.counts_plies else is_conversion
+    # Most moves are alike: what is the same for some is computed once.
+    kinds = {(answer, matters(position, move)) for move, answer in zip(moves, after, strict=True)}
+    values = [value_by(metric, answer, kind, kind) for answer, kind in kinds if answer is not None]
     return max(values, key=better, default=None)
 
 

@@ -1,13 +1,34 @@
 // The binding of what finds values in blocks of tables.
 
+#include <nanobind/stl/tuple.h>
+#include <sys/uio.h>
+
 #include <cstring>
 
 #include "binding.hpp"
+#include "piece_digest.hpp"
 #include "zstd.hpp"
 
 namespace kingpair {
 
 namespace {
+
+// Where the values of a column of a record batch are: the open file, the place and the length of the batch, its digest;
+// the place of the list of buffers in it, the number of the column, its bytes of values, and the bytes of each value.
+using BatchPlace = std::tuple<int, int64_t, size_t, uint64_t, size_t, size_t, size_t, size_t>;
+using Question = std::pair<BatchPlace, std::vector<uint32_t>>;
+
+constexpr size_t BATCH_MAX = 1 << 20;  // more than two columns of 64 Ki values can have
+
+// Reads a batch; false if that fails, or if it needs the disk and nobody waits.
+bool read_batch(const BatchPlace& place, bool wait, std::vector<uint8_t>& batch) {
+    const auto& [file, at, length, digest, buffers, column, size, width] = place;
+    if (length < DIGEST_LEAST || length > BATCH_MAX) return false;
+    if (batch.size() < length) batch.resize(length);
+    const iovec whole{batch.data(), length};
+    if (preadv2(file, &whole, 1, at, wait ? 0 : RWF_NOWAIT) != static_cast<ssize_t>(length)) return false;
+    return piece_digest({batch.data(), length}) == digest;
+}
 
 // The frame of a column in a record batch: the metadata say from a place on where each buffer lies in the body, and a
 // column has two, of which the second holds its values. False if the batch does not look like that.
@@ -23,22 +44,24 @@ bool frame_of(zstd::Bytes batch, size_t buffers, size_t column, size_t size, zst
            batch.take(length - SIZE, frame);
 }
 
-// The values at some rows of a column of a record batch, which has `size` bytes of them, one or two each. None if it is
-// not read. It keeps the GIL: to hand it over takes longer than to find the values.
-nb::object find_values(nb::bytearray bytes, size_t buffers, size_t column, size_t size, size_t width,
-                       const std::vector<uint32_t>& rows) {
-    require(width == 1 || width == 2, "values of one byte or two");
-    require(buffers <= bytes.size() && column < 2, "no such column");
-    std::vector<uint32_t> places;
-    for (const uint32_t row : rows) {
-        require(row < size / width, "no such row");
-        for (size_t i = 0; i < width; ++i) places.push_back(static_cast<uint32_t>(row * width + i));
-    }
-    std::vector<uint8_t> found(places.size());
-    const zstd::Bytes batch{static_cast<const uint8_t*>(bytes.data()), bytes.size()};
+// The bytes of the values that are asked for; none if they are not found.
+std::vector<uint8_t> answer(const Question& question, bool wait) {
+    static thread_local std::vector<uint8_t> batch;
+    const auto& [place, rows] = question;
+    const auto& [file, at, length, digest, buffers, column, size, width] = place;
     zstd::Bytes frame;
-    if (!frame_of(batch, buffers, column, size, frame)) return nb::none();
-    if (!zstd::find_bytes(frame, size, places, found.data())) return nb::none();
+    if (!read_batch(place, wait, batch) || !frame_of({batch.data(), length}, buffers, column, size, frame)) return {};
+    std::vector<uint32_t> places;
+    places.reserve(rows.size() * width);
+    for (const uint32_t row : rows)
+        for (size_t i = 0; i < width; ++i) places.push_back(static_cast<uint32_t>(row * width + i));
+    std::vector<uint8_t> found(places.size());
+    if (!zstd::find_bytes(frame, size, places, found.data())) return {};
+    return found;
+}
+
+nb::object values_of(const std::vector<uint8_t>& found, size_t width) {
+    if (found.empty()) return nb::none();
     nb::list values;
     for (size_t i = 0; i < found.size(); i += width)
         values.append(width == 1 ? static_cast<int8_t>(found[i]) : static_cast<int16_t>(found[i] | found[i + 1] << 8));
@@ -71,6 +94,31 @@ nb::object frames_of(nb::bytes data, const Array<const int64_t, nb::ndim<1>>& pl
         out += frame.size;
     }
     return joined;
+}
+
+// The values at some rows of each of some batches, whose bytes agree with their digests. None for a batch that is not
+// read. It keeps the GIL if it does not wait: to get it back may take longer than to find the values.
+nb::list find_values(const std::vector<Question>& questions, bool wait) {
+    for (const auto& [place, rows] : questions) {
+        const auto& [file, at, length, digest, buffers, column, size, width] = place;
+        require(width == 1 || width == 2, "values of one byte or two");
+        require(buffers <= length && column < 2, "no such column");
+        require(!rows.empty(), "no rows");
+        for (const uint32_t row : rows) require(row < size / width, "no such row");
+    }
+    std::vector<std::vector<uint8_t>> found;
+    const auto answer_all = [&] {
+        for (const Question& each : questions) found.push_back(answer(each, wait));
+    };
+    if (wait) {
+        nb::gil_scoped_release released;
+        answer_all();
+    } else {
+        answer_all();
+    }
+    nb::list answers;
+    for (size_t i = 0; i < questions.size(); ++i) answers.append(values_of(found[i], std::get<7>(questions[i].first)));
+    return answers;
 }
 
 }  // namespace

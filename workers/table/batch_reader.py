@@ -14,8 +14,8 @@ expected is left to Arrow's reader, which has the words for what is wrong.
 
 import os
 import struct
-from collections.abc import Sequence
-from typing import Any
+from contextlib import suppress
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,13 @@ from kingpair.workers.table.parts_file import PartsFile, PlainFile
 from kingpair.workers.table.seal import buffers_of
 from kingpair.workers.table.value import Values
 
+BatchPlace: TypeAlias = tuple[int, int, int, int, int, int, int, int]
+"""The place of a column's values in a record batch, as the kernel that finds them takes it.
+
+The open file, the place of the batch in it, its length and its digest; where its metadata list the
+buffers, the number of the column, its bytes of values, and the bytes of each value.
+"""
+
 _HEAD = struct.Struct("<4xi")  # the marker, the length of the metadata
 
 
@@ -34,7 +41,7 @@ class BatchReader:
 
     def __init__(self, file: PlainFile | PartsFile, pieces: NDArray[np.int64]) -> None:
         self.file = file
-        self._pieces = pieces
+        self._pieces = pieces.data
         self._codec = pa.Codec("zstd")
         self._buffers: int | None = None  # the place of their list in a batch, once one was read
 
@@ -50,7 +57,8 @@ class BatchReader:
         """
         # zstd decodes frames that follow each other at once. A call has costs of its own, as it
         # asks what processor this is, which takes longer than all else on a virtual machine.
-        places, width = self._pieces[batches.start + 1 : batches.stop + 2], dtype.itemsize
+        places = np.asarray(self._pieces[batches.start + 1 : batches.stop + 2])
+        width = dtype.itemsize
         data = self.file.read_range(*places[[0, -1]].tolist())
         size = ((len(batches) - 1) * rows + last) * width
         try:
@@ -62,17 +70,24 @@ class BatchReader:
         except (struct.error, OSError, ValueError):
             return None
 
-    def find(
-        self, data: bytearray, field: int, size: int, width: int, rows: Sequence[int]
-    ) -> list[int] | None:
-        """The values at some rows of a column of a batch that was read; it has so many bytes, so
-        many for each value.  None if the batch does not look as expected.
+    def place_of_values(
+        self, batch: int, field: int, size: int, width: int, digest: int, wait: bool
+    ) -> BatchPlace | None:
+        """The place of a column's values, for the kernel that finds some of them: the column has so
+        many bytes of them, so many for each, and the batch has this digest.  None if that is not
+        known.
         """
-        try:
-            buffers = self._place_of_buffers(memoryview(data))
-        except (struct.error, ValueError):
+        start, stop = self._pieces[batch + 1], self._pieces[batch + 2]
+        if (place := self.file.place(start)) is None:
             return None
-        return _kernels.find_values(data, buffers, field, size, width, rows)
+        if self._buffers is None:
+            if (data := self.read(batch, wait=wait)) is None:
+                return None
+            with suppress(struct.error, ValueError):
+                self._place_of_buffers(memoryview(data))
+        if self._buffers is None:
+            return None
+        return *place, stop - start, digest, self._buffers, field, size, width
 
     def _place_of_buffers(self, batch: memoryview) -> int:
         """The place of the list of buffers, which is the same in all batches."""
@@ -104,5 +119,4 @@ class BatchReader:
         return data if found == stop - start else None
 
     def _place(self, batch: int) -> tuple[int, int]:
-        start, stop = self._pieces[batch + 1 : batch + 3].tolist()
-        return start, stop
+        return self._pieces[batch + 1], self._pieces[batch + 2]

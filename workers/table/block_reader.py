@@ -1,7 +1,7 @@
 """Reads the blocks of a table's columns, and checks each against its digest."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from kingpair.workers.errors import DamagedTable
 from kingpair.workers.number_types import Side
+from kingpair.workers.table.batch_reader import BatchPlace
 from kingpair.workers.table.row_reader import BLOCK, COLUMNS, RowReader
 from kingpair.workers.table.seal import DIGITS, block_digest
 from kingpair.workers.table.stored_column import StoredColumn
@@ -81,13 +82,13 @@ class BlockReader(RowReader):
         except UNREADABLE as error:
             raise self._damaged(page * stored.page_rows // BLOCK, column) from error
 
-    def find(self, page: int, column: int, rows: Sequence[int], wait: bool) -> list[int] | None:
-        """The values at some rows of a page, without decoding the others.  The bytes they are found
-        in agree with their digest.  None if that cannot be, or if it needs the disk and `wait` is
-        false; then `page` has them or says why not.
+    def place_of_values(self, page: int, column: int, wait: bool) -> BatchPlace | None:
+        """The place of a page, for the kernel that finds some of its values without decoding the
+        others and compares the bytes with their digest.  None if it cannot read them, or if that
+        needs the disk and `wait` is false; then `page` has them or says why not.
         """
         digest = self.batch_digests[DIGITS * (page + 1) : DIGITS * (page + 2)]
-        return self._columns[column].find(page, rows, digest, wait)
+        return self._columns[column].place_of_values(page, int(digest or "0", 16), wait)
 
     def read_ahead(self, page: int) -> None:
         """Lets the system read a page's batch."""

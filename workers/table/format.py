@@ -170,6 +170,7 @@ class Table(BlockReader):
         self._check_version("format", stated["format"], FORMAT)
         self.key = self._key_of(stated)
         self.index = table_index(self.material)
+        self.row_count = self.index.rows  # a product of several numbers, and each probe asks for it
         self._check_structures(stated.get("structures"))
         self.smaller: dict[str, str] = stated["smaller"]
         self.counts: Counts = json.loads(footer.counts)

@@ -1,7 +1,9 @@
 """Decoded pages of tables, in a cache of bounded size that all threads share.
 
-The first question for a few values of a page finds them without decoding the page, if its table can
-do that; the cache remembers the key of the page.
+The first questions for a few values of a page find them without decoding the page, if its table can
+do that; the cache remembers how many they were.  Once to find values has taken about as long as to
+decode the page, the next question decodes it.  The values of all new pages of a position are found
+in one call of a kernel, because much of what a page costs in Python is the same for all of them.
 
 A page that is decoded for the first time is *recent*.  Recent pages have a small part of the cache
 and leave it in the order in which they came.  The cache remembers the keys of those that left.  A
@@ -16,11 +18,12 @@ gets what is decoded, and what can be decoded at once because the system has rea
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Lock
 from typing import NamedTuple
 
+from kingpair.workers import _kernels
 from kingpair.workers.table.format import Table
 from kingpair.workers.table.value import Values
 
@@ -31,6 +34,8 @@ class NotCached(LookupError):
 
 RECENT = 64
 """The part of the cache that recent pages have: one of so many."""
+FINDS = 2
+"""The questions for values of a page before it is decoded."""
 
 
 class PageKey(NamedTuple):
@@ -41,6 +46,18 @@ class PageKey(NamedTuple):
     table: Table
     page: int
     column: int
+
+
+RowsByPage = Mapping[PageKey, Sequence[int]]
+
+
+class _PastPage(NamedTuple):
+    """A page that is not here: its size, and how often its values were found without decoding it.
+    One that was decoded counts as found often enough.
+    """
+
+    size: int
+    finds: int
 
 
 class _Pages(OrderedDict[PageKey, Values]):
@@ -69,7 +86,7 @@ class PageCache:
         self.limit = limit
         self.hits = self.misses = 0
         self._recent, self._kept = _Pages(), _Pages()
-        self._left: OrderedDict[PageKey, int] = OrderedDict()
+        self._left: OrderedDict[PageKey, _PastPage] = OrderedDict()
         self._left_bytes = 0
         self._lock = Lock()
 
@@ -91,31 +108,46 @@ class PageCache:
         """
         needed = at + 1 if alone else _rows_of(key)
         if (values := self._found(key, needed)) is None:
-            if alone and (found := self._find(key, (at,), wait=True)) is not None:
-                return found[0]
+            if alone and (found := self._find({key: (at,)}, wait=True)):
+                return found[key][0]
             values = self._get(key, needed, wait=True)
         return int(values[at])
 
-    def values(self, key: PageKey, rows: Sequence[int], *, wait: bool = True) -> list[int]:
-        """The values at some rows of a page.  The first question for a page does not decode the
-        others, if that can be; the second one does.
-        """
-        whole = _rows_of(key)
-        if (values := self._found(key, whole)) is None:
-            if (found := self._find(key, rows, wait)) is not None:
-                return found
-            values = self._get(key, whole, wait)
-        return [values.item(row) for row in rows]
+    def values_of(self, asked: RowsByPage, *, wait: bool = True) -> list[list[int]]:
+        """The values at some rows of each of some pages."""
+        with self._lock:
+            pages = [self._look_up(key, _rows_of(key)) for key in asked]
+        missing = [key for key, values in zip(asked, pages, strict=True) if values is None]
+        found = self._find({key: asked[key] for key in missing}, wait) if missing else {}
+        answers = []
+        for (key, rows), values in zip(asked.items(), pages, strict=True):
+            if (answer := found.get(key)) is None:
+                if values is None:
+                    values = self._get(key, _rows_of(key), wait)
+                answer = [values.item(row) for row in rows]
+            answers.append(answer)
+        return answers
 
-    def _find(self, key: PageKey, rows: Sequence[int], wait: bool) -> list[int] | None:
-        """The values at some rows of a page that nobody has asked for of late."""
-        if key in self._left or key in self:
-            return None
-        found = key.table.find(key.page, key.column, rows, wait)
-        if found is not None:
-            with self._lock:
-                self.misses += 1
-                self._remember(key, _rows_of(key) * key.table.dtype.itemsize)
+    def _find(self, asked: RowsByPage, wait: bool) -> dict[PageKey, list[int]]:
+        """The values at some rows of those pages that were asked for a few times at most, and can
+        be had without decoding the pages.
+        """
+        keys, questions = [], []
+        for key, rows in asked.items():
+            past = self._left.get(key)
+            if (past is None or past.finds < FINDS) and key not in self:
+                table, page, column = key
+                if (place := table.place_of_values(page, column, wait)) is not None:
+                    keys.append(key)
+                    questions.append((place, rows))
+        if not questions:
+            return {}
+        answers = _kernels.find_values(questions, wait)
+        found = {key: values for key, values in zip(keys, answers, strict=True) if values}
+        with self._lock:
+            self.misses += len(found)
+            for key in found:
+                self._remember_find(key)
         return found
 
     def _get(self, key: PageKey, needed: int, wait: bool) -> Values:
@@ -156,16 +188,20 @@ class PageCache:
 
     def _found(self, key: PageKey, needed: int) -> Values | None:
         with self._lock:
-            if (values := self._kept.get(key)) is not None:
-                self._kept.move_to_end(key)
-            else:
-                values = self._recent.get(key)
-            if values is None or len(values) < needed:
-                return None
-            if key in self._recent:
-                self._kept.put(key, self._recent.take(key))
-            self.hits += 1
-            return values
+            return self._look_up(key, needed)
+
+    def _look_up(self, key: PageKey, needed: int) -> Values | None:
+        """At least so many values of a page that is here.  The caller holds the lock."""
+        if (values := self._kept.get(key)) is not None:
+            self._kept.move_to_end(key)
+        else:
+            values = self._recent.get(key)
+        if values is None or len(values) < needed:
+            return None
+        if key in self._recent:
+            self._kept.put(key, self._recent.take(key))
+        self.hits += 1
+        return values
 
     def _keep(self, key: PageKey, values: Values) -> None:
         with self._lock:
@@ -177,17 +213,25 @@ class PageCache:
             (self._kept if again else self._recent).put(key, values)
             while self._recent.bytes > self.limit // RECENT and len(self._recent) > 1:
                 left, values = self._recent.take_first()
-                self._remember(left, values.nbytes)
+                self._remember(left, _PastPage(values.nbytes, FINDS))
             while self.held > self.limit and len(self._kept) + len(self._recent) > 1:
                 oldest = self._kept if len(self._kept) > again else self._recent
                 oldest.take_first()
 
-    def _remember(self, key: PageKey, size: int) -> None:
+    def _remember_find(self, key: PageKey) -> None:
+        if (past := self._left.get(key)) is not None:
+            self._left[key] = _PastPage(past.size, past.finds + 1)
+        else:
+            self._remember(key, _PastPage(_rows_of(key) * key.table.dtype.itemsize, 1))
+
+    def _remember(self, key: PageKey, page: _PastPage) -> None:
         """Remembers the keys of as many pages as the cache could hold."""
-        self._left_bytes += size - self._left.get(key, 0)
-        self._left[key] = size
+        if (before := self._left.get(key)) is not None:
+            self._left_bytes -= before.size
+        self._left_bytes += page.size
+        self._left[key] = page
         while self._left_bytes > self.limit:
-            self._left_bytes -= self._left.popitem(last=False)[1]
+            self._left_bytes -= self._left.popitem(last=False)[1].size
 
     def forget(self, table: Table) -> None:
         """Drops the pages of a table that is gone."""
@@ -196,7 +240,7 @@ class PageCache:
                 for key in [key for key in pages if key.table is table]:
                     pages.take(key)
             for key in [key for key in self._left if key.table is table]:
-                self._left_bytes -= self._left.pop(key)
+                self._left_bytes -= self._left.pop(key).size
 
     def clear(self) -> None:
         with self._lock:
@@ -207,4 +251,5 @@ class PageCache:
 
 def _rows_of(key: PageKey) -> int:
     """The number of rows of a page; the last page of a table may be shorter than the others."""
-    return min(key.table.page_rows, key.table.index.rows - key.page * key.table.page_rows)
+    table, page, _ = key
+    return min(table.page_rows, table.row_count - page * table.page_rows)

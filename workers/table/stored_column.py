@@ -15,10 +15,9 @@ import pyarrow as pa
 from kingpair.workers.game.chess.material import Material
 from kingpair.workers.index.material_index import table_index
 from kingpair.workers.number_types import Side
-from kingpair.workers.table.batch_reader import BatchReader
+from kingpair.workers.table.batch_reader import BatchPlace, BatchReader
 from kingpair.workers.table.dense import CODED_ROWS, DenseColumn
 from kingpair.workers.table.row_reader import BLOCK
-from kingpair.workers.table.seal import digest_of
 from kingpair.workers.table.value import Values
 
 
@@ -71,18 +70,15 @@ class StoredColumn:
         """At least so many of the values of a page, from its first one on."""
         return self.block(page)
 
-    def find(self, page: int, rows: Sequence[int], digest: str, wait: bool) -> list[int] | None:
-        """The values at some rows of a page, whose batch has this digest, without the others.  None
-        if they cannot be found that way, or if the disk has to be read and `wait` is false.
+    def place_of_values(self, page: int, digest: int, wait: bool) -> BatchPlace | None:
+        """The place of the values of a page, whose batch has this digest.  None if the kernel that
+        finds single values cannot read them, or if the disk has to be read and `wait` is false.
         """
         if self._direct is None or self.blocks_of_batch > 1:
             return None
-        data = self._direct.read(page, wait=wait)
-        if data is None or digest_of(data) != digest:
-            return None
         width = self.dtype.itemsize
         size = min(BLOCK, self._rows - page * BLOCK) * width
-        return self._direct.find(data, self._field, size, width, rows)
+        return self._direct.place_of_values(page, self._field, size, width, digest, wait)
 
     def _batch(self, batch: int) -> Values:
         """The values of a record batch.  The last batch is kept if batches have several blocks."""
@@ -141,7 +137,7 @@ class StoredDenseColumn(StoredColumn):
         block, part = divmod(page, BLOCK // CODED_ROWS)
         return self._codec.decode_part(*self._group(block), part, rows)
 
-    def find(self, page: int, rows: Sequence[int], digest: str, wait: bool) -> list[int] | None:
+    def place_of_values(self, page: int, digest: int, wait: bool) -> BatchPlace | None:
         return None
 
     def _group(self, block: int) -> tuple[int, int, bytes]:

@@ -1,13 +1,16 @@
 """Facts about the cache of decoded pages: what is asked for again stays, what is new passes by."""
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from kingpair.workers.errors import DamagedTable
+from kingpair.workers.number_types import SIDES
 from kingpair.workers.table.format import BLOCK, Table
-from kingpair.workers.table.page_cache import RECENT, NotCached, PageCache, PageKey
+from kingpair.workers.table.page_cache import FINDS, RECENT, NotCached, PageCache, PageKey
 
 LIMIT = 4 * RECENT * BLOCK
 
@@ -51,16 +54,44 @@ def test_of_the_pages_that_stay_the_least_recently_used_leaves_first(keys: list[
     assert [key in cache for key in keys[:4]] == [True, False, True, True]
 
 
-def test_values_that_are_asked_for_first_do_not_decode_their_page(keys: list[PageKey]) -> None:
-    cache, rows = PageCache(LIMIT), [5, 60000, 5, 31000]
-    for key in keys:
-        expected = key.table.block(key.page, key.column)[rows].tolist()
-        assert cache.values(key, rows) == expected
+def test_the_first_questions_for_values_do_not_decode_their_pages(keys: list[PageKey]) -> None:
+    cache, rows, few = PageCache(LIMIT), [5, 60000, 5, 31000], keys[:4]
+    expected = [key.table.block(key.page, key.column)[rows].tolist() for key in few]
+    asked = dict.fromkeys(few, rows)
+    for _ in range(FINDS):
+        assert cache.values_of(asked) == expected
         assert cache.held == 0
-        assert cache.values(key, rows) == cache.values(key, rows) == expected
-        assert cache.held == BLOCK
-        cache.clear()
-    assert (cache.misses, cache.hits) == (2 * len(keys), len(keys))
+    for _ in range(2):
+        assert cache.values_of(asked) == expected
+        assert cache.held == len(few) * BLOCK
+    assert (cache.misses, cache.hits) == ((FINDS + 1) * len(few), len(few))
+
+
+def test_pages_that_are_here_and_new_ones_are_asked_for_together(keys: list[PageKey]) -> None:
+    cache, rows = PageCache(LIMIT), {key: [page, 700] for page, key in enumerate(keys[:6])}
+    cache.get(keys[1])
+    cache.value(keys[4], 40000, alone=False)
+    expected = [key.table.block(key.page, key.column)[rows[key]].tolist() for key in keys[:6]]
+    assert cache.values_of(rows) == expected
+    assert (cache.misses, cache.hits) == (2 + 4, 2)
+
+
+def test_values_of_a_damaged_page_are_not_found(table: Table, tmp_path: Path) -> None:
+    path = tmp_path / table.path.name
+    data = bytearray(table.path.read_bytes())
+    data[len(data) // 3] ^= 1
+    path.write_bytes(data)
+    damaged = Table(path)
+    refused = 0
+    for side, page in product(SIDES, range(table.blocks)):
+        try:
+            (found,) = PageCache(LIMIT).values_of({PageKey(damaged, page, side): [3]})
+        except DamagedTable:
+            refused += 1
+        else:
+            assert found == [table.block(page, side).item(3)]
+    damaged.close()
+    assert refused == 1
 
 
 def test_a_table_that_is_gone_leaves_no_page(keys: list[PageKey]) -> None:
