@@ -265,9 +265,7 @@ class Table(BlockReader):
         return self._direct.file.read_range(start, stop)
 
     def check(self, pieces: Iterable[int] | None = None) -> None:
-        """Raises DamagedTable unless every byte of the file agrees with its digest, or of some of
-        its pieces (seal.py).
-        """
+        """Raises DamagedTable unless the file, or some of its pieces (seal.py), has its digests."""
         footer = self._footer
         if contents_digest(self._identity, footer.counts, footer.blocks) != footer.digest:
             raise self._damaged_footer()
