@@ -60,6 +60,7 @@ from kingpair.workers.prove.verdict import ReportProgress, Verdict
 from kingpair.workers.prove.verify_blocks import BlockVerification
 from kingpair.workers.prove.verify_structures import StructureVerification
 from kingpair.workers.sets.memory import sparse_zeros, zeros
+from kingpair.workers.sets.recycled import recycled_if_small, small_zeros
 from kingpair.workers.sets.threads import Threads
 from kingpair.workers.table.format import COLUMNS, Table
 from kingpair.workers.table.value import Values
@@ -135,7 +136,7 @@ class Verification:
         self._kept = KeptValues(places, self.slots, self.dtype)
         self.begin_recount()
         # In small steps few captures are held at once, here and there.
-        new_array = zeros if self._shape == WHOLE else sparse_zeros
+        new_array = small_zeros if self._shape == WHOLE else sparse_zeros
         self.captures = CaptureKeys(
             self.material, table.metric, self.kernel, smaller, self.dtype, threads, new_array
         )
@@ -195,7 +196,8 @@ class Verification:
         """Makes room for the keys of so many partitions."""
         if self._quiet.size < partitions * self.slots:
             self._quiet = np.empty(0, self.key)  # it goes before the next one is made
-            self._quiet = zeros(partitions * self.slots, self.key.type)
+            make = recycled_if_small if self._shape == WHOLE else zeros
+            self._quiet = make(partitions * self.slots, self.key.type)
             self._free = list(range(partitions))
 
     def _tell(self, partitions: int) -> None:

@@ -27,8 +27,8 @@ from kingpair.workers.index.pawn_words import PawnWords
 from kingpair.workers.index.share import Share, whole
 from kingpair.workers.index.structures import Placings
 from kingpair.workers.number_types import SIDES, Partition, Side
-from kingpair.workers.sets.memory import Layer, Words, aligned, zeros
-from kingpair.workers.sets.recycled import recycled, unmarked_layer
+from kingpair.workers.sets.memory import Layer, Scalar, Words, aligned, zeros
+from kingpair.workers.sets.recycled import recycled, recycled_if_small, small_zeros
 
 ROW_WORDS = 64
 
@@ -86,17 +86,28 @@ class Domain:
         return bits[: self.slots].view(np.bool_)
 
     def layer(self, partitions: int) -> Layer:
-        """A layer that holds nothing.  Levels follow each other and take each other's memory."""
-        make = Layer.empty if self.placings is None else unmarked_layer
-        return make(partitions, self.kernel.rows)
+        """A layer that holds nothing."""
+        layer = Layer(
+            self._unwritten(partitions * self.words, np.uint64),
+            self._unwritten(partitions * self.kernel.rows, np.uint8),
+            self._unwritten(partitions, np.uint32),
+        )
+        layer.clear()
+        return layer
 
     def zeroed(self, size: int) -> NDArray[np.uint8]:
-        """So many bytes of zeros for sets, in such memory."""
+        """So many bytes of zeros for sets."""
         if self.placings is None:
-            return zeros(size, np.uint8)
+            return small_zeros(size, np.uint8)
         memory = recycled(size, np.uint8)
         memory[:] = 0
         return memory
+
+    def _unwritten(self, count: int, dtype: type[Scalar]) -> NDArray[Scalar]:
+        """An array for sets, whose values are arbitrary.  Levels of one material follow each other,
+        and use each other's memory however large they are.
+        """
+        return (recycled_if_small if self.placings is None else recycled)(count, dtype)
 
     def some_slots(self, words: Words, first: int, count: int) -> NDArray[np.bool_]:
         """The slots from `first` on that a set holds, as a mask.  Both numbers are whole words."""

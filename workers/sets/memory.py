@@ -161,6 +161,11 @@ class Layer:
         by_partition = self.occupied.reshape(len(self.live), -1)
         self.live[:] = np.count_nonzero(by_partition, axis=1)
 
+    def clear(self) -> None:
+        """Marks no row as occupied: then it holds nothing, whatever its words are."""
+        self.occupied[:] = 0
+        self.live[:] = 0
+
     def take_out(self, words: Words) -> None:
         """Takes positions out of the words; the marks stay as they are."""
         for at in range(0, self.words.size, _PIECE):  # what lies between stays in the cache

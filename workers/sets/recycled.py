@@ -14,9 +14,10 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import NDArray
 
-from kingpair.workers.sets.memory import Layer, Scalar, mapped
+from kingpair.workers.sets.memory import Layer, Scalar, mapped, zeros
 
 KEPT = 256 << 20
+SMALL = 64 << 20  # the bytes of a small array
 _LEAST = 32 << 20  # the smallest mapping: many arrays share one
 _UNIT = mmap.PAGESIZE
 _ROW_WORDS = 64
@@ -114,6 +115,23 @@ def recycled(count: int, dtype: type[Scalar]) -> NDArray[Scalar]:
     return _RECYCLER.array(count, dtype)
 
 
+def recycled_if_small(count: int, dtype: type[Scalar]) -> NDArray[Scalar]:
+    """An array whose values are arbitrary.  A large one is in new memory: the memory of a large
+    array that is gone would stay with the process until the next one is made.
+    """
+    make = recycled if count * np.dtype(dtype).itemsize <= SMALL else zeros
+    return make(count, dtype)
+
+
+def small_zeros(count: int, dtype: type[Scalar]) -> NDArray[Scalar]:
+    """A zeroed array.  A small one is in memory that was used before."""
+    if count * np.dtype(dtype).itemsize > SMALL:
+        return zeros(count, dtype)
+    array = recycled(count, dtype)
+    array[:] = 0
+    return array
+
+
 def unwritten_layer(partitions: int, rows: int) -> Layer:
     """A layer whose contents are arbitrary until all of it is written."""
     words = partitions * rows * _ROW_WORDS
@@ -126,14 +144,7 @@ def unwritten_layer(partitions: int, rows: int) -> Layer:
 
 def empty_layer(partitions: int, rows: int) -> Layer:
     """A layer that holds nothing, as `Layer.empty` makes it."""
-    layer = unmarked_layer(partitions, rows)
-    layer.words[:] = 0
-    return layer
-
-
-def unmarked_layer(partitions: int, rows: int) -> Layer:
-    """A layer that holds nothing, as no row is marked as occupied.  Its words are arbitrary."""
     layer = unwritten_layer(partitions, rows)
-    layer.occupied[:] = 0
-    layer.live[:] = 0
+    layer.clear()
+    layer.words[:] = 0
     return layer

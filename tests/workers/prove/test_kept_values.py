@@ -3,7 +3,7 @@
 import numpy as np
 
 from kingpair.workers.number_types import SIDES, Partition
-from kingpair.workers.prove.kept_values import KeptValues
+from kingpair.workers.prove.kept_values import TOGETHER, KeptValues
 
 FIRST, SECOND = Partition(3), Partition(7)
 WHITE, _ = SIDES
@@ -31,3 +31,11 @@ def test_without_a_free_place_values_are_not_kept() -> None:
     kept.room_for(SECOND, WHITE)[:] = 6
     assert (found := kept.find(SECOND, WHITE)) is not None
     assert (found == 6).all()
+
+
+def test_as_many_values_are_kept_as_there_are_places() -> None:
+    kept = KeptValues(10, TOGETHER // 4, np.dtype(np.int8))  # four are made at a time
+    for pair in range(12):
+        kept.room_for(Partition(pair), WHITE)[:] = pair
+    found = [kept.find(Partition(pair), WHITE) for pair in range(12)]
+    assert [None if each is None else int(each[-1]) for each in found] == [*range(10), None, None]

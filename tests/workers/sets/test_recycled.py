@@ -5,7 +5,9 @@ import gc
 import numpy as np
 from numpy.typing import NDArray
 
-from kingpair.workers.sets.recycled import Recycler
+from kingpair.workers.game.chess.material import Material
+from kingpair.workers.sets.domain import Domain
+from kingpair.workers.sets.recycled import Recycler, recycled, small_zeros
 
 MIB = 1 << 20
 LEAST = 32 * MIB  # the smallest mapping
@@ -47,3 +49,19 @@ def test_arrays_are_aligned_to_pages() -> None:
     recycler = Recycler()
     arrays = [recycler.array(count, np.int8) for count in (0, 1, 4097)]
     assert [array.ctypes.data % 4096 for array in arrays] == [0, 0, 0]
+
+
+def use_memory(size: int) -> None:
+    """Leaves so many bytes, none of them zero, to the arrays that are made next."""
+    recycled(size, np.uint8)[:] = 255
+
+
+def test_a_zeroed_array_is_zero_where_another_array_was() -> None:
+    use_memory(MIB)
+    assert not small_zeros(MIB, np.uint8).any()
+
+
+def test_a_layer_holds_nothing_where_another_array_was() -> None:
+    use_memory(LEAST)
+    layer = Domain(Material.parse("KQvKR")).layer(3)
+    assert not layer.dense().any()

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 from killable_build import environment
 from open_set_takeover import Team, key, log_at, logged, shares
@@ -23,6 +24,7 @@ from kingpair.workers.game.metric import Metric
 from kingpair.workers.index.king_pairs import TURNED
 from kingpair.workers.index.material_index import index_of
 from kingpair.workers.sets.domain import Domain
+from kingpair.workers.sets.recycled import recycled
 from kingpair.workers.sets.threads import Threads
 from kingpair.workers.solve.exits import exits_of
 from kingpair.workers.solve.open_sets import PREPARED, TORN, Address, OpenSets, TakeoverPool
@@ -250,3 +252,14 @@ def test_exits_are_the_same_wherever_they_stand(tables: Path, threads: Threads) 
     assert open_sets.exits is None
     assert pickle.dumps(open_sets.share_exits(exits)) == pickle.dumps(exits)
     assert pickle.dumps(open_sets.exits) == pickle.dumps(exits)
+
+
+def test_private_sets_hold_nothing_where_another_array_was() -> None:
+    domain = Domain(KQVKR)
+    fresh = OpenSets.private(domain)
+    recycled(32 << 20, np.uint8)[:] = 255
+    again = OpenSets.private(domain)
+    assert again.freed_file is None
+    assert not again.open_w.dense().any()
+    assert not again.open_l.dense().any()
+    assert (again.marks == fresh.marks).all()
