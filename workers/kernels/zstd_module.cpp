@@ -20,7 +20,7 @@ using Question = std::pair<BatchPlace, std::vector<uint32_t>>;
 
 constexpr size_t BATCH_MAX = 1 << 20;  // more than two columns of 64 Ki values can have
 
-// Reads a batch; false if that fails, or if it needs the disk and nobody waits.
+// Reads a batch. Returns false if the read fails, or if it needs the disk and the caller does not wait.
 bool read_batch(const BatchPlace& place, bool wait, std::vector<uint8_t>& batch) {
     const auto& [file, at, length, digest, buffers, column, size, width] = place;
     if (length < DIGEST_LEAST || length > BATCH_MAX) return false;

@@ -28,7 +28,12 @@ from kingpair.workers.index.share import Share, whole
 from kingpair.workers.index.structures import Placings
 from kingpair.workers.number_types import SIDES, Partition, Side
 from kingpair.workers.sets.memory import Layer, Scalar, Words, aligned, zeros
-from kingpair.workers.sets.recycled import recycled, recycled_if_small, small_zeros
+from kingpair.workers.sets.recycled import (
+    recycled,
+    recycled_if_small,
+    small_zeros,
+    unwritten_layer,
+)
 
 ROW_WORDS = 64
 
@@ -87,11 +92,7 @@ class Domain:
 
     def layer(self, partitions: int) -> Layer:
         """A layer that holds nothing."""
-        layer = Layer(
-            self._unwritten(partitions * self.words, np.uint64),
-            self._unwritten(partitions * self.kernel.rows, np.uint8),
-            self._unwritten(partitions, np.uint32),
-        )
+        layer = unwritten_layer(partitions, self.kernel.rows, self._unwritten)
         layer.clear()
         return layer
 

@@ -7,6 +7,7 @@ that hold no array are kept, up to `KEPT` bytes in all; the system gets back the
 
 import mmap
 from collections import deque
+from collections.abc import Callable
 from threading import Lock
 from typing import Any, NamedTuple
 from weakref import finalize
@@ -132,13 +133,13 @@ def small_zeros(count: int, dtype: type[Scalar]) -> NDArray[Scalar]:
     return array
 
 
-def unwritten_layer(partitions: int, rows: int) -> Layer:
+def unwritten_layer(
+    partitions: int, rows: int, make: Callable[..., NDArray[Any]] = recycled
+) -> Layer:
     """A layer whose contents are arbitrary until all of it is written."""
     words = partitions * rows * _ROW_WORDS
     return Layer(
-        recycled(words, np.uint64),
-        recycled(partitions * rows, np.uint8),
-        recycled(partitions, np.uint32),
+        make(words, np.uint64), make(partitions * rows, np.uint8), make(partitions, np.uint32)
     )
 
 

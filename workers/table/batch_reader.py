@@ -77,7 +77,7 @@ class BatchReader:
         many bytes of them, so many for each, and the batch has this digest.  None if that is not
         known.
         """
-        start, stop = self._pieces[batch + 1], self._pieces[batch + 2]
+        start, stop = self._place(batch)
         if (place := self.file.place(start)) is None:
             return None
         if self._buffers is None:

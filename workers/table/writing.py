@@ -65,7 +65,7 @@ class WrittenBlocks(NamedTuple):
         self.digests.extend(other.digests)
 
     def noted(self) -> "WrittenBlocks":
-        """The same, with the digests joined to two texts: a note of two is read faster."""
+        """The same, but each list of digests has one long text: a reader parses it faster."""
         joined = ["".join(self.batch_digests)], ["".join(self.digests)]
         return WrittenBlocks(self.metadata, self.bodies, *joined)
 
